@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
-P, R, T = ParamSpec("P"), TypeVar("R"), TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
 
 Progress = Callable[[Iterable[T]], Iterable[T]]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import matplotlib as mpl
 
@@ -20,7 +21,7 @@ INK, GREY, PALE = "#222222", "#7F7F7F", "#DDDDDD"
 LINES = ((BLUE, "-"), (RED, "--"), (GREEN, "-."), (PURPLE, ":"), (ORANGE, (0, (5, 1))), (SKY, (0, (3, 1, 1, 1))))
 """(color, line style) pairs: a curve is told from its neighbor without color too."""
 
-SETTINGS = {
+SETTINGS: dict[Any, Any] = {
     "axes.edgecolor": GREY,
     "axes.grid": True,
     "axes.labelcolor": INK,

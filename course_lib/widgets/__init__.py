@@ -1,0 +1,7 @@
+"""The course's few widgets: explore an experiment, predict before it runs, show a still picture, fold out questions."""
+
+from course_lib.widgets.explorer import Explorer, explore
+from course_lib.widgets.predict import Curve, Order, predict
+from course_lib.widgets.still import picture
+
+__all__ = ["Curve", "Explorer", "Order", "explore", "picture", "predict"]

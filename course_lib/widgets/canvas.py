@@ -1,0 +1,106 @@
+"""A matplotlib figure kept alive and sent as a picture; only what changed is drawn again."""
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ipywidgets as w
+import numpy as np
+from isal import isal_zlib
+from matplotlib.artist import Artist
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from course_lib.plots.style import style
+
+INCH = 100  # CSS pixels
+SCALE = 2  # device pixels in a CSS pixel: sharp on the screens of today's laptops
+SIZE = (7.0, 3.4)  # inches
+
+Redraw = Callable[[Any], Sequence[Artist] | None]
+Draw = Callable[[Any, Figure], Redraw]
+
+
+def png(pixels: np.ndarray) -> bytes:
+    """Encode (height, width, 4) RGBA bytes losslessly. ISA-L deflates ten times faster than zlib at a like size."""
+
+    def chunk(tag: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + tag + data + struct.pack(">I", isal_zlib.crc32(tag + data))
+
+    height, width, _ = pixels.shape
+    rows = np.zeros((height, 1 + 4 * width), np.uint8)  # each row begins with its filter: 0, none
+    rows[:, 1:] = pixels.reshape(height, -1)
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    body = isal_zlib.compress(rows, 1)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+
+
+class Canvas:
+    """Draws results on one Figure that lives as long as the canvas.
+
+    The frame (axes, ticks, labels, artists that never change) is drawn once and kept as pixels; `render(result)`
+    restores it and draws only the artists that the plot's redraw function returned, and the legends above them.
+    A redraw that returns None changed the frame itself: then everything is drawn.
+    """
+
+    def __init__(self, draw: Draw, size: tuple[float, float] = SIZE):
+        self.draw = draw
+        self.figure = Figure(size, dpi=INCH * SCALE, layout="constrained")
+        self.agg = FigureCanvasAgg(self.figure)
+        self.redraw: Redraw | None = None
+        self.moving: list[Artist] = []
+        self.frame: Any = None
+
+    def render(self, result: Any) -> bytes:
+        """The picture of `result`, as PNG bytes."""
+        with style():
+            if self.redraw is None:
+                self._settle(result)
+            self._update(result)
+        return png(np.asarray(self.agg.buffer_rgba()))
+
+    def _settle(self, result: Any) -> None:
+        redraw = self.draw(result, self.figure)
+        self.agg.draw()
+        self.figure.set_layout_engine("none")  # settled by the first draw: the axes never move again
+        self.redraw = redraw
+
+    def _update(self, result: Any) -> None:
+        assert self.redraw is not None
+        changed = self.redraw(result)
+        if changed is not None and (changed := list(changed)) != self.moving[: len(changed)]:
+            self._lift(changed)
+        elif changed is None:
+            self.frame = None
+        if self.frame is None:
+            self.agg.draw()
+            self.frame = self.agg.copy_from_bbox(self.figure.bbox)
+        else:
+            self.agg.restore_region(self.frame)
+        renderer = self.agg.get_renderer()
+        for artist in self.moving:
+            artist.draw(renderer)
+
+    def _lift(self, changed: Sequence[Artist]) -> None:
+        """Take the changing artists out of the frame; legends come along, so that no curve runs over them."""
+        legends = [legend for ax in self.figure.axes if (legend := ax.get_legend()) is not None]
+        self.moving = [*changed, *legends]
+        for artist in self.moving:
+            artist.set_animated(True)
+        self.frame = None
+
+
+class LivePicture(w.Image):
+    """A Canvas in the notebook: `show(result)` sends a new picture of the same size."""
+
+    def __init__(self, draw: Draw, size: tuple[float, float] = SIZE):
+        self.canvas = Canvas(draw, size)
+        width, height = (int(side * INCH) for side in size)
+        layout = w.Layout(max_width="100%", object_fit="contain")
+        super().__init__(format="png", width=width, height=height, layout=layout)
+
+    def show(self, result: Any) -> None:
+        picture = self.canvas.render(result)
+        with self.hold_sync():
+            self.value = picture
+            self.tooltip = result.summary()  # the picture's name for a screen reader

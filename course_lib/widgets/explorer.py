@@ -1,0 +1,218 @@
+"""Sliders over an experiment: everything they offer comes from its signature."""
+
+import asyncio
+import html
+import inspect
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sized
+from typing import Any, TypeVar
+
+import ipywidgets as w
+
+from course_lib.controls import Choice, Control, Log, Whole, controls_of
+from course_lib.widgets.canvas import SIZE, Draw, LivePicture
+
+T = TypeVar("T")
+
+NOTCHES = 200  # positions of a slider
+REMEMBERED = 64  # results
+TELL_EVERY = 0.1  # seconds between two movements of the progress bar
+
+
+class Stopped(Exception):
+    """Raised out of an experiment's loop when its result is no longer wanted."""
+
+
+def geometric(low: float, high: float) -> list[int]:
+    """Whole numbers from low to high, about a quarter apart."""
+    count = 1 + math.ceil(math.log(high / low) / math.log(1.25))
+    return sorted({round(low * (high / low) ** (k / (count - 1))) for k in range(count)})
+
+
+def control_widget(name: str, control: Control, value: Any) -> w.ValueWidget:
+    """The slider, menu or checkbox for one parameter."""
+    look: dict[str, Any] = {"description": name, "style": {"description_width": "7em"}, "layout": {"width": "25em"}}
+    if isinstance(control, Choice):
+        if control.values == (False, True):
+            return w.Checkbox(value, **look)
+        return w.Dropdown(options=control.values, value=value, **look)
+    if isinstance(control, Whole):
+        first, last = int(control.walk.low), int(control.walk.high)
+        if isinstance(control.walk, Log):
+            return w.SelectionSlider(options=sorted({*geometric(first, last), value}), value=value, **look)
+        return w.IntSlider(value, first, last, **look)
+    look["readout_format"] = ".3g"
+    if isinstance(control, Log):
+        low, high = math.log10(control.low), math.log10(control.high)
+        return w.FloatLogSlider(value, min=low, max=high, step=(high - low) / NOTCHES, **look)
+    step = (control.high - control.low) / NOTCHES
+    return w.FloatSlider(value, min=control.low, max=control.high, step=step, **look)
+
+
+def rounded(control: Control, value: Any) -> Any:
+    """A slider's value to the three digits that it shows, so that the call printed below is the call that ran."""
+    if isinstance(control, Choice | Whole):
+        return value
+    return min(max(float(f"{value:.3g}"), control.low), control.high)
+
+
+class Explorer(w.VBox):
+    """One experiment, one live picture, one control for each declared parameter.
+
+    An experiment that takes `progress` is slow: it runs in a thread while the page stays alive, the latest setting
+    wins, and Stop ends it. `set(...)` runs at once and returns when the picture is there; `result` is the latest.
+    """
+
+    def __init__(self, experiment: Callable, draw: Draw, size: tuple[float, float] = SIZE, **fixed: Any):
+        parameters = inspect.signature(experiment).parameters
+        if unknown := [name for name in fixed if name not in parameters]:
+            raise TypeError(f"explore: {experiment.__name__} takes no {unknown[0]!r}; it takes {', '.join(parameters)}")
+        self.experiment, self.fixed = experiment, fixed
+        self.slow = "progress" in parameters
+        self.legal = {name: c for name, c in controls_of(experiment).items() if name not in fixed}
+        self.values = {name: parameters[name].default for name in self.legal}
+        self.controls = {name: control_widget(name, c, self.values[name]) for name, c in self.legal.items()}
+        self.result: Any = None
+        self._results: OrderedDict[tuple, Any] = OrderedDict()
+        self._wanted: dict[str, Any] | None = None
+        self._worker: asyncio.Task | None = None
+        self._stopping = False
+
+        self.picture, self.call = LivePicture(draw, size), w.HTML()
+        self.reading = w.HTML(layout={"min_height": "4.5em", "max_width": "26em", "overflow": "auto"})
+        self.bar = w.FloatProgress(0.0, 0.0, 1.0, layout={"width": "12em", "visibility": "hidden"})
+        self.stop = w.Button(description="Stop", icon="stop", layout={"width": "6em", "visibility": "hidden"})
+        self.stop.on_click(lambda _: self._halt())
+        for control in self.controls.values():
+            control.observe(self._moved, names="value")
+        side = [self.reading, *([w.HBox([self.bar, self.stop])] if self.slow else [])]
+        panel = w.HBox([w.VBox(list(self.controls.values())), w.VBox(side)], layout={"flex_flow": "row wrap"})
+        super().__init__([panel, self.picture, self.call])
+        self._run_now(self.values)
+
+    def set(self, **values: Any) -> None:
+        """Move the controls to `values` and show the result.
+
+        Raises TypeError for a parameter that has no control, and what the experiment raises for an illegal value.
+        """
+        if unknown := [name for name in values if name not in self.controls]:
+            raise TypeError(f"set: no control for {unknown[0]!r}; there are {', '.join(self.controls)}")
+        wanted = self.values | values
+        self._run_now(wanted)
+        self.values = wanted
+        for name, value in values.items():
+            control = self.controls[name]
+            control.unobserve(self._moved, names="value")
+            if isinstance(control, w.SelectionSlider) and value not in control.options:
+                value = min(control.options, key=lambda option: abs(option - value))
+            control.value = value
+            control.observe(self._moved, names="value")
+
+    async def settled(self) -> None:
+        """Wait until the run that a hand started has ended."""
+        while self._worker is not None and not self._worker.done():
+            await asyncio.wait([self._worker])
+
+    def _moved(self, change: Any) -> None:
+        self.values = {name: rounded(self.legal[name], c.value) for name, c in self.controls.items()}
+        try:
+            if not self.slow or self._key(self.values) in self._results:
+                self._run_now(self.values)
+            else:
+                self._run_later(self.values)
+        except Exception as error:
+            self._complain(error)
+
+    def _run_now(self, values: dict[str, Any]) -> None:
+        self._wanted, self._stopping = None, True  # whatever still runs is no longer wanted
+        self._show(values, self._compute(values))
+
+    def _run_later(self, values: dict[str, Any]) -> None:
+        self._wanted = values
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.get_running_loop().create_task(self._work())
+
+    async def _work(self) -> None:
+        """Run the wanted setting in a thread until no newer one is wanted."""
+        loop = asyncio.get_running_loop()
+        self._busy(True)
+        while self._wanted is not None:
+            values, self._wanted, self._stopping = self._wanted, None, False
+            try:
+                result = await asyncio.to_thread(self._compute, values, self._watched(loop))
+            except Stopped:
+                continue
+            except Exception as error:
+                self._complain(error)
+            else:
+                if self._wanted is None and not self._stopping:
+                    self._show(values, result)
+        self._busy(False)
+
+    def _watched(self, loop: asyncio.AbstractEventLoop) -> Callable[[Iterable[T]], Iterator[T]]:
+        """A progress hook for the worker's thread: moves the bar, and leaves the loop when the run is not wanted."""
+
+        def progress(steps: Iterable[T]) -> Iterator[T]:
+            total, told = len(steps) if isinstance(steps, Sized) else None, 0.0
+            for done, step in enumerate(steps):
+                if self._wanted is not None or self._stopping:
+                    raise Stopped
+                if total and time.monotonic() - told > TELL_EVERY:
+                    told = time.monotonic()
+                    loop.call_soon_threadsafe(setattr, self.bar, "value", done / total)
+                yield step
+
+        return progress
+
+    def _compute(self, values: dict[str, Any], progress: Callable | None = None) -> Any:
+        key = self._key(values)
+        if key not in self._results:
+            hook = {"progress": progress} if progress else {}
+            self._results[key] = self.experiment(**self.fixed, **values, **hook)
+            while len(self._results) > REMEMBERED:
+                self._results.popitem(last=False)
+        self._results.move_to_end(key)
+        return self._results[key]
+
+    def _show(self, values: dict[str, Any], result: Any) -> None:
+        self.picture.show(result)
+        self.result = result
+        self.reading.value = html.escape(result.summary())
+        arguments = ", ".join(f"{name}={value!r}" for name, value in (self.fixed | values).items())
+        code = html.escape(f"{self.experiment.__name__}({arguments})")
+        self.call.value = f'<code style="user-select: all" title="click to select">{code}</code>'
+
+    def _complain(self, error: Exception) -> None:
+        self.reading.value = f"<b>{html.escape(str(error) or type(error).__name__)}</b>"
+
+    def _halt(self) -> None:
+        self._wanted, self._stopping = None, True
+        self.reading.value = "Stopped. The picture shows the last finished run; move a control to run again."
+
+    def _busy(self, running: bool) -> None:
+        self.bar.value = 0.0
+        for part in (self.bar, self.stop):
+            part.layout.visibility = "visible" if running else "hidden"
+
+    @staticmethod
+    def _key(values: dict[str, Any]) -> tuple:
+        return tuple(values.items())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
+        """The live widget; for where no front end runs, the picture and a line of text."""
+        bundle = super()._repr_mimebundle_(**kwargs) or {}
+        summary = self.result.summary()
+        width, height = self.picture.width, self.picture.height
+        still = {"image/png": self.picture.value, "text/plain": summary}
+        shown = {"image/png": {"width": int(width), "height": int(height), "alt": summary}}
+        return bundle | still, shown
+
+
+def explore(experiment: Callable, draw: Draw, size: tuple[float, float] = SIZE, **fixed: Any) -> Explorer:
+    """Show `experiment` with a control for each of its declared parameters but those in `fixed`.
+
+    Raises TypeError if `fixed` names a parameter that the experiment does not have.
+    """
+    return Explorer(experiment, draw, size, **fixed)
