@@ -1,0 +1,244 @@
+"""How an exercise is judged: run the learner's function beside the reference and beside named wrong versions of it.
+
+A mistake is named only when the learner's numbers *are* the numbers of that mistake, in every case and in every output
+that is wrong. Everything else is reported as what it is: which output differs, where, and by how much.
+"""
+
+import copy
+import dis
+import html
+import inspect
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+
+Outputs = tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer to an attempt: `evidence` is what was seen, `mistake` the name of the mutant that does the same."""
+
+    status: Literal["passed", "not attempted", "wrong"]
+    exercise: str
+    message: str
+    evidence: str = ""
+    mistake: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.status == "passed"
+
+    def __str__(self) -> str:
+        return "\n".join(line for line in (f"{self.exercise}: {self.status}. {self.message}", self.evidence) if line)
+
+    def _repr_html_(self) -> str:
+        color = {"passed": "#009E73", "not attempted": "#7F7F7F", "wrong": "#D55E00"}[self.status]
+        evidence = f"<pre style='margin:.4em 0 0'>{html.escape(self.evidence)}</pre>" if self.evidence else ""
+        return (
+            f"<div style='border-left:4px solid {color};padding:.3em .8em'><b>{html.escape(self.exercise)}: "
+            f"{self.status}.</b> {html.escape(self.message)}{evidence}</div>"
+        )
+
+
+class Mutant(NamedTuple):
+    """A wrong version of the solution: `explanation` tells the learner, in a sentence or two, what it does wrong."""
+
+    name: str
+    explanation: str
+    function: Callable[..., Any]
+
+
+class Case(NamedTuple):
+    """One set of arguments, by name and in the order of the call."""
+
+    title: str
+    arguments: Mapping[str, Any]
+
+
+class _Crash(NamedTuple):
+    kind: type[Exception]
+    evidence: str
+
+
+def judge(
+    exercise: str,
+    fn: Any,
+    reference: Callable[..., Any],
+    cases: Sequence[Case],
+    mutants: Sequence[Mutant] = (),
+    *,
+    outputs: Sequence[str],
+    verified: str,
+    tolerance: float = 1e-6,
+) -> Verdict:
+    """Call `fn` on a copy of every case's arguments and compare its outputs with those of `reference`.
+
+    outputs names what the function returns, in order: one name for a single array, more for a tuple. verified is what a
+    passing attempt has been shown to do. Two arrays are the same when their shapes are, and their largest difference
+    is at most `tolerance` times the reference's largest entry. Numbers, lists, numpy arrays and torch tensors are all
+    welcome.
+    """
+
+    def say(status, message, evidence="", mistake=""):
+        return Verdict(status, exercise, message, evidence, mistake)
+
+    not_yet = say("not attempted", "Write the function, run its cell, then run this one.")
+    if fn is ... or fn is None or _does_nothing(fn):
+        return not_yet
+    if not callable(fn):
+        return say("wrong", f"The check needs your function itself, and was given {_brief(fn)}.")
+
+    wanted = [_arrays(reference(*copy.deepcopy(list(case.arguments.values()))), outputs) for case in cases]
+    got: list[Outputs | _Crash] = []
+    for case in cases:
+        arguments = copy.deepcopy(list(case.arguments.values()))
+        try:
+            answer = fn(*arguments)
+        except Exception as error:
+            got.append(_Crash(type(error), _where(error, fn, case)))
+            continue
+        if answer is ...:
+            return not_yet
+        if answer is None:
+            return say("wrong", "Your function returns nothing: is a `return` missing?", f"case: {case.title}")
+        for name, before, after in zip(case.arguments, case.arguments.values(), arguments, strict=True):
+            if not _same_input(before, after):
+                return say(
+                    "wrong",
+                    f"Your function changes its argument `{name}`, which belongs to the caller: work on a copy.",
+                    f"case: {case.title}",
+                    "changes its input",
+                )
+        try:
+            got.append(_arrays(answer, outputs))
+        except (TypeError, ValueError) as error:
+            return say("wrong", str(error), f"case: {case.title}")
+
+    wrong = [
+        i
+        for i in range(len(outputs))
+        if any(isinstance(g, _Crash) or not _same(g[i], w[i], tolerance) for g, w in zip(got, wanted, strict=True))
+    ]
+    if not wrong:
+        return say("passed", f"Verified: {verified}.")
+
+    evidence = _difference(got, wanted, cases, outputs, tolerance)
+    named: dict[str, Mutant] = {}
+    for i in wrong:
+        suspects = [m for m in mutants if _behaves_like(m, i, got, wanted, cases, outputs, tolerance)]
+        if len(suspects) != 1:
+            break
+        named[suspects[0].name] = suspects[0]
+    else:
+        return say("wrong", " ".join(m.explanation for m in named.values()), evidence, "; ".join(named))
+    crash = next((g for g in got if isinstance(g, _Crash)), None)
+    if crash:
+        return say("wrong", "Your function stopped with an error.", evidence)
+    return say("wrong", "This differs from the reference, and not in a way the check knows by name.", evidence)
+
+
+def _behaves_like(mutant, i, got, wanted, cases, outputs, tolerance) -> bool:
+    """Whether the mutant's i-th output is the learner's in all cases, with at least one wrong array among them."""
+    seen_wrong = False
+    for g, w, case in zip(got, wanted, cases, strict=True):
+        try:
+            theirs = _arrays(mutant.function(*copy.deepcopy(list(case.arguments.values()))), outputs)[i]
+        except Exception as error:
+            if not (isinstance(g, _Crash) and g.kind is type(error)):
+                return False
+            continue
+        if isinstance(g, _Crash) or not _same(g[i], theirs, tolerance):
+            return False
+        seen_wrong |= not _same(theirs, w[i], tolerance)
+    return seen_wrong
+
+
+def _difference(got, wanted, cases, outputs, tolerance) -> str:
+    """The first case that differs, in words."""
+    for g, w, case in zip(got, wanted, cases, strict=True):
+        if isinstance(g, _Crash):
+            return g.evidence
+        for name, mine, right in zip(outputs, g, w, strict=True):
+            if mine.shape != right.shape:
+                return f"case: {case.title}\n{name} has shape {mine.shape}, expected {right.shape}"
+            if not _same(mine, right, tolerance):
+                with np.errstate(invalid="ignore"):
+                    gap = np.nan_to_num(np.abs(mine - right), nan=np.inf)
+                worst = np.unravel_index(np.argmax(gap), right.shape)
+                place = f"[{', '.join(map(str, worst))}]" if worst else ""
+                return f"case: {case.title}\n{name}{place} is {mine[worst]:.6g}, expected {right[worst]:.6g}"
+    return ""
+
+
+def _where(error: Exception, fn: Any, case: Case) -> str:
+    """The learner's own line, not the library's, on which the error rose."""
+    home = getattr(inspect.unwrap(fn), "__code__", None)
+    line = ""
+    if home:
+        for frame in traceback.extract_tb(error.__traceback__):
+            if frame.filename == home.co_filename and frame.lineno:
+                line = f"\nyour line {frame.lineno}, in {frame.name}: {frame.line}"
+    return f"case: {case.title}{line}\n{type(error).__name__}: {error}"
+
+
+def _arrays(answer: Any, outputs: Sequence[str]) -> Outputs:
+    """The answer as numpy arrays, one for each name; one sentence where it is something else."""
+    parts = (answer,) if len(outputs) == 1 and not (isinstance(answer, tuple) and len(answer) == 1) else answer
+    wanted = f"{len(outputs)} arrays ({', '.join(outputs)})" if len(outputs) > 1 else f"one array ({outputs[0]})"
+    if not isinstance(parts, tuple | list) or len(parts) != len(outputs):
+        raise TypeError(f"Your function should return {wanted}, and returns {_brief(answer)}.")
+    found = []
+    for name, part in zip(outputs, parts, strict=True):
+        part = part.detach().cpu() if isinstance(part, torch.Tensor) else part
+        try:
+            found.append(np.array(part, dtype=np.float64))
+            if part is None:
+                raise TypeError
+        except (TypeError, ValueError):
+            raise TypeError(f"`{name}` should be an array of numbers, and is {_brief(part)}.") from None
+    return tuple(found)
+
+
+def _same(a: np.ndarray, b: np.ndarray, tolerance: float) -> bool:
+    if a.shape != b.shape:
+        return False
+    scale = np.max(np.abs(b[np.isfinite(b)]), initial=0.0) or 1.0
+    return bool(np.allclose(a, b, rtol=0.0, atol=tolerance * scale, equal_nan=True))
+
+
+def _same_input(before: Any, after: Any) -> bool:
+    if isinstance(before, Mapping):
+        return before.keys() == after.keys() and all(_same_input(before[k], after[k]) for k in before)
+    if isinstance(before, tuple | list):
+        return len(before) == len(after) and all(map(_same_input, before, after))
+    if isinstance(before, torch.Tensor):
+        return before.shape == after.shape and bool(torch.equal(before.detach(), after.detach()))
+    if isinstance(before, np.ndarray):
+        return before.shape == after.shape and np.array_equal(before, after)
+    return True
+
+
+def _does_nothing(fn: Any) -> bool:
+    """Whether the body is a blank: `...`, `pass` or a docstring alone."""
+    code = getattr(fn, "__code__", None)
+    idle = {"RESUME", "NOP", "POP_TOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "COPY_FREE_VARS"}
+    return code is not None and {i.opname for i in dis.get_instructions(code)} <= idle and _returns_none(fn, code)
+
+
+def _returns_none(fn: Any, code: Any) -> bool:
+    last = list(dis.get_instructions(code))[-2:]
+    return any(i.argval is None or i.argval is ... for i in last if i.opname in ("LOAD_CONST", "RETURN_CONST"))
+
+
+def _brief(thing: Any) -> str:
+    if isinstance(thing, tuple | list):
+        return f"a {type(thing).__name__} of {len(thing)}"
+    if isinstance(thing, np.ndarray | torch.Tensor):
+        return f"an array of shape {tuple(thing.shape)}"
+    text = repr(thing)
+    return f"{type(thing).__name__} {text if len(text) < 40 else text[:37] + '...'}"
