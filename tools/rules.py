@@ -19,33 +19,8 @@ LONG, LONGISH, CELLS = 20, 8, (20, 40)
 ENDINGS = ("Summary", "Exercises", "Interview questions", "References")
 UNASKED = ("Folklore on trial", "Frontier")
 WORKING = {"exercise", "build"}
-SHELL = set(
-    [
-        "!",
-        "pip",
-        "conda",
-        "mamba",
-        "micromamba",
-        "uv",
-        "system",
-        "sx",
-        "sc",
-        "script",
-        "bash",
-        "sh",
-        "cd",
-        "pushd",
-        "popd",
-        "run",
-        "cat",
-        "cp",
-        "ls",
-        "mkdir",
-        "mv",
-        "rm",
-        "rmdir",
-    ]
-)
+SHELLS = {"!", "sx", "sc", "system", "script", "bash", "sh", "run", "cd", "pushd", "popd"}
+INSTALLERS = {"pip", "conda", "mamba", "micromamba", "uv"}
 
 
 @dataclass(frozen=True)
@@ -263,7 +238,7 @@ def rule_magics(lecture: Lecture) -> Iterator[Finding]:
                 "subprocess."
             ):
                 yield Finding("shell", lecture.place(n), "no shell commands in a lecture")
-            elif kind and given and given[0] in SHELL:
+            elif kind and given and given[0] in SHELLS | INSTALLERS:
                 yield Finding("shell", lecture.place(n), f"no %{given[0]} in a lecture")
             elif kind and given and given[0] not in known[kind]:
                 percent = "%" if kind == "line" else "%%"
