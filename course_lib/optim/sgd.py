@@ -20,7 +20,7 @@ def sgd(
     nesterov: bool = False,
     dampening: float | Tensor = 0.0,
 ) -> Transform:
-    r"""Heavy ball (Polyak 1964), or Nesterov's variant as torch rewrites it (Sutskever et al. 2013, eq. 7).
+    r"""Heavy ball (Polyak 1964), or Nesterov's variant (Sutskever et al. 2013, eq. 3 and 4) in torch's variables.
 
     .. math::
         v_1 &= g_1, \quad v_t = \beta v_{t-1} + (1 - d)\, g_t              \qquad (1) \\
@@ -28,7 +28,8 @@ def sgd(
         \Delta_t &= -\eta\, (g_t + \beta v_t) \quad\text{(Nesterov)}     \qquad (2')
 
     with dampening d, which spares the first gradient. Equal to torch.optim.SGD. Polyak and Sutskever put lr inside the
-    velocity: the same iteration until lr changes. At beta = 0 this is plain gradient descent, and keeps no velocity.
+    velocity: the same iteration until lr changes; in (2') theta is their look-ahead point. At beta = 0 this is plain
+    gradient descent, and keeps no velocity.
 
     lr >= 0, 0 <= beta < 1, 0 <= dampening < 1; each a number, or a () tensor, which is not checked. Raises ValueError
     for a number out of range, and where Nesterov is asked for without momentum or with dampening.
