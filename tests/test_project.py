@@ -13,6 +13,11 @@ from tools import loopback
 
 ROOT = Path(__file__).parents[1]
 
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
 pytest_plugins = ["pytester"]
 
 
@@ -45,7 +50,7 @@ BROWSER_TEST = "import pytest\n@pytest.mark.browser\ndef test_page(): pass\n"
 
 @pytest.mark.parametrize(("ci", "outcome"), [("", "skipped"), ("true", "errors")])
 def test_a_missing_browser_skips_here_and_fails_in_ci(pytester, monkeypatch, ci, outcome):
-    pytester.makeconftest((ROOT / "tests/conftest.py").read_text())
+    pytester.makeconftest(read("tests/conftest.py"))
     pytester.makeini("[pytest]\nmarkers = browser: needs Chromium")
     pytester.makepyfile(BROWSER_TEST)
     monkeypatch.setenv("CI", ci)
@@ -56,11 +61,9 @@ def test_a_missing_browser_skips_here_and_fails_in_ci(pytester, monkeypatch, ci,
 
 
 def test_every_dependency_is_pinned_within_its_range():
-    pins = [
-        Requirement(line) for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")
-    ]
+    pins = [Requirement(line) for line in read("constraints.txt").splitlines() if not line.startswith("#")]
     pinned = {pin.name.lower().replace("_", "-"): str(pin.specifier).removeprefix("==") for pin in pins}
-    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    groups = tomllib.loads(read("pyproject.toml"))["dependency-groups"]
     development = [line for name in ("test", "build", "lint") for line in groups[name]]
     wanted = [Requirement(line) for line in [*(requires("course_lib") or []), *development]]
     for need in (need for need in wanted if need.marker is None):
@@ -69,9 +72,9 @@ def test_every_dependency_is_pinned_within_its_range():
 
 
 def test_the_readme_names_the_commands_that_make_knows():
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
-    named = re.findall(r"make ([a-z]+)", (ROOT / "README.md").read_text() + (ROOT / "CONTRIBUTING.md").read_text())
+    targets = re.findall(r"^([a-z]+):", read("Makefile"), flags=re.MULTILINE)
+    named = re.findall(r"(?:^|`)make ([a-z]+)", read("README.md") + read("CONTRIBUTING.md"), flags=re.MULTILINE)
     assert {"lab", "test", "quick", "notebooks", "bench", "clean"} <= set(targets)
     assert named
     assert set(named) <= set(targets)
-    assert "\nmake test\n" in (ROOT / ".ci/run").read_text()
+    assert "\nmake test\n" in read(".ci/run")
