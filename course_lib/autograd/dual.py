@@ -38,6 +38,11 @@ class Dual:
             return Dual(self.value * other, self.tangent * other)
         return Dual(self.value * other.value, self.tangent * other.value + self.value * other.tangent)  # (2)
 
+    def __sub__(self, other):
+        if not isinstance(other, Dual):
+            return Dual(self.value - other, self.tangent)
+        return Dual(self.value - other.value, self.tangent - other.tangent)  # (1)
+
     def __pow__(self, n):
         return Dual(self.value**n, n * self.value ** (n - 1) * self.tangent)  # (3)
 
@@ -52,13 +57,10 @@ class Dual:
     __radd__, __rmul__ = __add__, __mul__
 
     def __neg__(self):
-        return self * -1.0
-
-    def __sub__(self, other):
-        return self + other * -1.0
+        return Dual(-self.value, -self.tangent)
 
     def __rsub__(self, other):
-        return self * -1.0 + other
+        return Dual(other - self.value, -self.tangent)
 
     def __repr__(self) -> str:
         return f"Dual({self.value}, {self.tangent})"

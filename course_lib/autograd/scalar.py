@@ -99,8 +99,8 @@ class Value:
     def __rtruediv__(self, other):
         return Value(other) / self
 
-    def backward(self) -> None:
-        """Add to every leaf below its derivative; inner numbers get theirs afresh.
+    def backward(self, grad: Any = 1.0) -> None:
+        """Add to every leaf below its derivative, times grad; inner numbers get theirs afresh.
 
         A number is made after its parents, so the order of making, reversed, is the order in which to walk.
         """
@@ -108,7 +108,7 @@ class Value:
         for node in nodes:
             if node.parents:
                 node.grad = 0.0
-        self.grad += 1.0  # (1)
+        self.grad += grad  # (1)
         for node in reversed(nodes):
             g = node.grad
             for parent, slope in zip(node.parents, node.slopes):  # noqa: B905 - twice as slow with strict=True

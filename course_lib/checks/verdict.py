@@ -46,7 +46,10 @@ class Verdict:
 
 
 class Mutant(NamedTuple):
-    """A wrong version of the solution: `explanation` tells the learner, in a sentence or two, what it does wrong."""
+    """A wrong version of the solution: `explanation` tells the learner, in a sentence or two, what it does wrong.
+
+    Several mutants may share a name, where one mistake can be made in several places.
+    """
 
     name: str
     explanation: str
@@ -74,7 +77,7 @@ def judge(
     *,
     outputs: Sequence[str],
     verified: str,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
 ) -> Verdict:
     """Call `fn` on a copy of every case's arguments and compare its outputs with those of `reference`.
 
@@ -98,7 +101,8 @@ def judge(
     for case in cases:
         arguments = copy.deepcopy(list(case.arguments.values()))
         try:
-            answer = fn(*arguments)
+            with np.errstate(all="ignore"):
+                answer = fn(*arguments)
         except Exception as error:
             got.append(_Crash(type(error), _where(error, fn, case)))
             continue
@@ -119,35 +123,35 @@ def judge(
         except (TypeError, ValueError) as error:
             return say("wrong", str(error), f"case: {case.title}")
 
-    wrong = [
-        i
-        for i in range(len(outputs))
-        if any(isinstance(g, _Crash) or not _same(g[i], w[i], tolerance) for g, w in zip(got, wanted, strict=True))
-    ]
-    if not wrong:
+    ran = [(g, w) for g, w in zip(got, wanted, strict=True) if not isinstance(g, _Crash)]
+    wrong = [i for i in range(len(outputs)) if any(not _same(g[i], w[i], tolerance) for g, w in ran)]
+    if not wrong and len(ran) == len(cases):
         return say("passed", f"Verified: {verified}.")
 
     evidence = _difference(got, wanted, cases, outputs, tolerance)
-    named: dict[str, Mutant] = {}
+    named: dict[str, str] = {}
     for i in wrong:
-        suspects = [m for m in mutants if _behaves_like(m, i, got, wanted, cases, outputs, tolerance)]
+        suspects = {
+            m.name: m.explanation for m in mutants if _same_mistake(m, i, got, wanted, cases, outputs, tolerance)
+        }
         if len(suspects) != 1:
             break
-        named[suspects[0].name] = suspects[0]
+        named |= suspects
     else:
-        return say("wrong", " ".join(m.explanation for m in named.values()), evidence, "; ".join(named))
-    crash = next((g for g in got if isinstance(g, _Crash)), None)
-    if crash:
+        if named:
+            return say("wrong", " ".join(named.values()), evidence, "; ".join(named))
+    if len(ran) < len(cases):
         return say("wrong", "Your function stopped with an error.", evidence)
     return say("wrong", "This differs from the reference, and not in a way the check knows by name.", evidence)
 
 
-def _behaves_like(mutant, i, got, wanted, cases, outputs, tolerance) -> bool:
+def _same_mistake(mutant, i, got, wanted, cases, outputs, tolerance) -> bool:
     """Whether the mutant's i-th output is the learner's in all cases, with at least one wrong array among them."""
     seen_wrong = False
     for g, w, case in zip(got, wanted, cases, strict=True):
         try:
-            theirs = _arrays(mutant.function(*copy.deepcopy(list(case.arguments.values()))), outputs)[i]
+            with np.errstate(all="ignore"):
+                theirs = _arrays(mutant.function(*copy.deepcopy(list(case.arguments.values()))), outputs)[i]
         except Exception as error:
             if not (isinstance(g, _Crash) and g.kind is type(error)):
                 return False
@@ -194,7 +198,7 @@ def _arrays(answer: Any, outputs: Sequence[str]) -> Outputs:
         raise TypeError(f"Your function should return {wanted}, and returns {_brief(answer)}.")
     found = []
     for name, part in zip(outputs, parts, strict=True):
-        part = part.detach().cpu() if isinstance(part, torch.Tensor) else part
+        part = part.numpy(force=True) if isinstance(part, torch.Tensor) else part
         try:
             found.append(np.array(part, dtype=np.float64))
             if part is None:

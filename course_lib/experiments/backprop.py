@@ -1,0 +1,207 @@
+"""What is a gradient made of, is it right, and what becomes of it on the way down a chain?"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch
+
+from course_lib.autograd import (
+    Array,
+    Graph,
+    Value,
+    draw_weights,
+    graph_of,
+    on_arrays,
+)
+from course_lib.controls import Linear, Log, experiment
+from course_lib.data import moons
+
+EXPRESSIONS: dict[str, Callable[[Value, Value, Value], Value]] = {
+    "a*b + c": lambda a, b, c: a * b + c,
+    "a*a + a*b": lambda a, b, c: a * a + a * b,
+    "(a + b)*(b + c)": lambda a, b, c: (a + b) * (b + c),
+    "tanh(a*b + c)": lambda a, b, c: (a * b + c).tanh(),
+    "relu(a*b) + c*c": lambda a, b, c: (a * b).relu() + c * c,
+    "log(1 + exp(-a*b))": lambda a, b, c: (1.0 + (-(a * b)).exp()).log(),
+}
+
+
+@experiment
+def expression_graph(
+    expression: Literal[
+        "a*b + c", "a*a + a*b", "(a + b)*(b + c)", "tanh(a*b + c)", "relu(a*b) + c*c", "log(1 + exp(-a*b))"
+    ] = "a*b + c",
+    a: Annotated[float, Linear(-3.0, 3.0)] = 2.0,
+    b: Annotated[float, Linear(-3.0, 3.0)] = -1.5,
+    c: Annotated[float, Linear(-3.0, 3.0)] = 0.5,
+) -> Graph:
+    """The graph of an expression, with every value, and every gradient after one backward pass."""
+    result = EXPRESSIONS[expression](Value(a, name="a"), Value(b, name="b"), Value(c, name="c"))
+    result.backward()
+    return graph_of(result)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """gaps: (graphs,) the largest difference of a gradient from torch's, relative where it is above 1. sizes: nodes."""
+
+    gaps: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def worst(self) -> float:
+        return float(self.gaps.max())
+
+    def summary(self) -> str:
+        nodes = f"{self.sizes.min()} to {self.sizes.max()} nodes"
+        return f"{len(self.gaps)} random graphs of {nodes}: largest difference {self.worst:.1e}"
+
+
+def _grow(leaves: Sequence[Any], steps: Sequence[tuple[str, int, int]]) -> Any:
+    """Combine earlier nodes step by step; works on Value and on torch tensors alike."""
+    made = list(leaves)
+    for operation, i, j in steps:
+        x, y = made[i % len(made)], made[j % len(made)]
+        match operation:
+            case "add":
+                made.append(x + y)
+            case "multiply":
+                made.append((x * y).tanh())
+            case "divide":
+                made.append(x / (y * y + 1.0))
+            case "power":
+                made.append(x.sigmoid() ** 3)
+            case "exp":
+                made.append((-(x * x)).exp())
+            case "log":
+                made.append((x * x + 1.0).log())
+            case "relu":
+                made.append(x.relu() - y)
+    return made[-1]
+
+
+@experiment
+def torch_agreement(graphs: Annotated[int, Log(1, 300)] = 20, *, seed: int = 0) -> Agreement:
+    """Differentiate random graphs with the scalar engine and with torch.autograd, both in float64."""
+    draw = random.Random(seed)
+    names = ("add", "multiply", "divide", "power", "exp", "log", "relu")
+    gaps, sizes = [], []
+    for _ in range(graphs):
+        numbers = [draw.uniform(-2, 2) for _ in range(draw.randint(1, 5))]
+        steps = [(draw.choice(names), draw.randrange(999), draw.randrange(999)) for _ in range(draw.randint(5, 20))]
+        ours = [Value(x) for x in numbers]
+        theirs = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in numbers]
+        mine, its = _grow(ours, steps), _grow(theirs, steps)
+        mine.backward()
+        grads = torch.autograd.grad(its, theirs, allow_unused=True)
+        pairs = [(v.grad, 0.0 if g is None else float(g)) for v, g in zip(ours, grads, strict=True)]
+        gaps.append(max(abs(a - b) / max(1.0, abs(b)) for a, b in pairs))
+        sizes.append(len(mine.ancestry()))
+    return Agreement(np.array(gaps), np.array(sizes))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """gradients: (depth+1,) |d h_depth / d h_l| for layer l = 0 ... depth; the last is 1."""
+
+    activation: str
+    weight: float
+    gradients: np.ndarray
+
+    @property
+    def ratios(self) -> np.ndarray:
+        """(depth,) what the way through each layer multiplies the gradient by, layer 1 first; NaN below a zero."""
+        with np.errstate(invalid="ignore"):
+            return self.gradients[:-1] / self.gradients[1:]
+
+    @property
+    def total(self) -> float:
+        """What is left of the gradient at the input."""
+        return float(self.gradients[0])
+
+    def summary(self) -> str:
+        depth = len(self.gradients) - 1
+        return f"{depth} {self.activation} layers, weight {self.weight:g}: {self.total:.2g} of the gradient arrives"
+
+
+@experiment
+def chain_shrinkage(
+    activation: Literal["sigmoid", "tanh", "relu"] = "sigmoid",
+    depth: Annotated[int, Linear(1, 40)] = 20,
+    weight: Annotated[float, Log(0.25, 4.0)] = 1.0,
+    start: Annotated[float, Linear(-2.0, 2.0)] = 0.5,
+) -> Chain:
+    """h_l = activation(weight * h_{l-1}), one number a layer, differentiated from the last layer to the first."""
+    layers = [Value(start)]
+    for _ in range(depth):
+        layers.append(getattr(layers[-1] * weight, activation)())
+    layers[-1].backward()
+    return Chain(activation, weight, np.array([abs(layer.grad) for layer in layers]))
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """A leaf's gradient after 1, 2, ... calls of backward, as a multiple of the first: (calls,) each.
+
+    engine: ours; torch: torch.autograd, graph retained; kept: an engine that does not clear its inner gradients.
+    """
+
+    engine: np.ndarray
+    torch: np.ndarray
+    kept: np.ndarray
+
+    def summary(self) -> str:
+        n = len(self.engine)
+        return f"after {n} calls: engine {self.engine[-1]:g}x, torch {self.torch[-1]:g}x, inner kept {self.kept[-1]:g}x"
+
+
+@experiment
+def repeated_backward(calls: Annotated[int, Linear(1, 8)] = 4, depth: Annotated[int, Linear(1, 6)] = 3) -> Repeats:
+    """Call backward again and again on one chain of `depth` operations, its leaf's gradient never set to zero."""
+
+    def chain(x: Any) -> Any:
+        for _ in range(depth):
+            x = x.tanh()
+        return x
+
+    ours, theirs, kept = Value(0.5), torch.tensor(0.5, dtype=torch.float64, requires_grad=True), Value(0.5)
+    mine, its, bug = chain(ours), chain(theirs), chain(kept)
+    rows = []
+    for _ in range(calls):
+        mine.backward()
+        its.backward(retain_graph=True)
+        bug.grad = 1.0
+        for node in reversed(bug.ancestry()):
+            for parent, slope in zip(node.parents, node.slopes, strict=True):
+                parent.grad += slope * node.grad
+        assert theirs.grad is not None
+        rows.append((ours.grad, float(theirs.grad), kept.grad))
+    grads = np.array(rows).T
+    return Repeats(*(grads / grads[:, :1]))
+
+
+@dataclass(frozen=True)
+class Split:
+    """The gradient of a mean loss, whole and as `parts` calls that accumulate. gap: largest relative difference."""
+
+    parts: int
+    gap: float
+
+    def summary(self) -> str:
+        return f"{self.parts} accumulated calls against one: the gradients differ by {self.gap:.1e}"
+
+
+@experiment
+def split_batch(parts: Annotated[int, Linear(1, 60)] = 4, *, seed: int = 0) -> Split:
+    """Sixty points of two-moons at once, or in parts with one backward each and no zeroing in between."""
+    data = moons(n=60, seed=seed).train
+    x, y = data.x.double().numpy(), data.y[:, None].double().numpy()
+    whole, split = ([(Array(w), Array(b)) for w, b in draw_weights([2, 16, 1], seed)] for _ in range(2))
+    ((on_arrays(whole, x) - y) ** 2).mean().backward()
+    for rows in np.array_split(np.arange(60), parts):
+        (((on_arrays(split, x[rows]) - y[rows]) ** 2).sum() / 60).backward()
+    pairs = [(a.grad, b.grad) for one, two in zip(whole, split, strict=True) for a, b in zip(one, two, strict=True)]
+    return Split(parts, float(max(np.abs(a - b).max() / np.abs(a).max() for a, b in pairs)))
