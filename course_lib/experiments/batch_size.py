@@ -1,0 +1,215 @@
+"""How large a batch is worth its price, and what must happen to the learning rate when it grows?"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from course_lib.compare import Comparison, compare
+from course_lib.controls import Linear, Log, Progress, experiment, silent
+from course_lib.data import Split
+from course_lib.experiments._stacked import (
+    Net,
+    accuracies,
+    handwriting,
+    losses,
+    noise_and_signal,
+    single_threaded,
+    start,
+    step,
+)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BatchSweep:
+    """Steps of SGD until the mean training loss of three seeds is below `target`, at the best of eight learning rates.
+
+    batches, steps, lrs: (9,). noise_scale: tr(Sigma) / |G|^2, averaged over the steps of a run that gets there.
+    """
+
+    batches: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    lrs: Array
+    target: float
+    noise_scale: float
+
+    @property
+    def fit(self) -> tuple[float, float]:
+        """S_min and B_crit of S = S_min (1 + B_crit / B) (McCandlish et al. 2018), by least relative squares."""
+        rows = np.stack([1 / self.steps, 1 / (self.batches * self.steps)], axis=1)
+        fewest, product = np.linalg.lstsq(rows, np.ones(len(rows)), rcond=None)[0]
+        return float(fewest), float(product / fewest)
+
+    @property
+    def examples(self) -> NDArray[np.int64]:
+        """(9,) examples processed to reach the target: the price."""
+        return self.steps * self.batches
+
+    def summary(self) -> str:
+        fewest, critical = self.fit
+        return (
+            f"{self.steps[0]} steps at batch {self.batches[0]}, {self.steps[-1]} at {self.batches[-1]}; fit: "
+            f"{fewest:.1f} steps at least, critical batch {critical:.0f}; noise scale on the way {self.noise_scale:.0f}"
+        )
+
+
+@experiment
+@single_threaded
+def batch_sweep(
+    target: Annotated[float, Log(0.08, 0.5)] = 0.15, *, seed: int = 0, progress: Progress = silent
+) -> BatchSweep:
+    """For batches from 2 to 512, race 24 networks (eight learning rates, three seeds) to a training loss of `target`.
+
+    The loss is that of every third row of the training part, looked at whenever the run has grown by 5 %.
+    """
+    part, seeds = handwriting()[0], range(seed, seed + 3)
+    grid = 0.04 * 2.0 ** np.arange(8, dtype=np.float64)
+    batches, steps, best = 2 ** np.arange(1, 10), [], []
+    for batch in progress(batches):
+        taken, winner = _race(int(batch), grid, seeds, target)
+        steps.append(taken)
+        best.append(grid[winner])
+    return BatchSweep(batches, np.array(steps), np.array(best), target, _scale_on_the_way(seeds, target))
+
+
+def _race(batch: int, grid: Array, seeds: range, target: float) -> tuple[int, int]:
+    """Steps until the first learning rate's mean loss over the seeds is below target, and its place in the grid."""
+    part, generator = handwriting()[0], torch.Generator().manual_seed(1000 * seeds[0] + batch)
+    watched = Split(part.x[::3], part.y[::3])
+    net = start([s for _ in grid for s in seeds])
+    lrs = torch.from_numpy(np.repeat(grid, len(seeds))).float()[:, None, None]
+    taken = 0
+    while True:
+        for _ in range(max(1, taken // 20)):
+            rows = torch.randint(len(part), (len(lrs), batch), generator=generator)
+            net = step(net, part.x[rows], part.y[rows], lrs)
+            taken += 1
+        means = losses(net, watched).view(len(grid), -1).mean(dim=1).nan_to_num(math.inf)
+        if means.min() < target:
+            return taken, int(means.argmin())
+
+
+def _scale_on_the_way(seeds: range, target: float) -> float:
+    part, generator = handwriting()[0], torch.Generator().manual_seed(seeds[0])
+    net, lrs, scales = start(seeds), torch.full((len(seeds), 1, 1), 0.5), []
+    while losses(net, part).mean() > target:
+        noise, signal = noise_and_signal(net, part)
+        scales.append(float((noise / signal).mean()))
+        rows = torch.randint(len(part), (len(seeds), 16), generator=generator)
+        net = step(net, part.x[rows], part.y[rows], lrs)
+    return float(np.mean(scales))
+
+
+def train(
+    batch: int, lrs: Sequence[float], seeds: range, steps: int, *, draw: int = 0, progress: Progress = silent
+) -> Net:
+    """Train one copy for each learning rate and seed, learning rates outermost, on a new shuffle every epoch."""
+    part, generator = handwriting()[0], torch.Generator().manual_seed(draw)
+    net = start([s for _ in lrs for s in seeds])
+    rates = torch.tensor([lr for lr in lrs for _ in seeds], dtype=torch.float32)[:, None, None]
+    per_epoch = len(part) // batch
+    for t in progress(range(steps)):
+        if t % per_epoch == 0:
+            order = torch.rand(len(rates), len(part), generator=generator).argsort(dim=1)
+        rows = order[:, t % per_epoch * batch :][:, :batch]
+        net = step(net, part.x[rows], part.y[rows], rates)
+    return net
+
+
+@dataclass(frozen=True)
+class LinearScaling:
+    """Training loss after equal epochs, mean over the seeds, cut at 100.
+
+    batches, fixed, scaled: (10,), the learning rate kept, and proportional to the batch.
+    """
+
+    batches: NDArray[np.int64]
+    fixed: Array
+    scaled: Array
+    base_lr: float
+
+    @property
+    def holds_to(self) -> int:
+        """The largest batch up to which the scaled loss stays within 25 % of that of batch 1."""
+        bad = self.scaled > 1.25 * self.scaled[0]
+        return int(self.batches[bad.argmax() - 1] if bad.any() else self.batches[-1])
+
+    def summary(self) -> str:
+        top = self.base_lr * self.holds_to
+        return f"scaling the learning rate with the batch holds to batch {self.holds_to}, where it is {top:.2g}"
+
+
+@experiment
+@single_threaded
+def linear_scaling(
+    base_lr: Annotated[float, Log(0.005, 0.08)] = 0.04,
+    epochs: Annotated[int, Linear(1, 4)] = 3,
+    seeds: Annotated[int, Linear(2, 6)] = 4,
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> LinearScaling:
+    """Train with batches from 1 to 512 for equal epochs, the learning rate base_lr, and base_lr times the batch."""
+    part, batches, rows = handwriting()[0], 2 ** np.arange(10), []
+    for batch in progress(batches):
+        lrs, steps = (base_lr, base_lr * batch), epochs * (len(part) // int(batch))
+        net = train(int(batch), lrs, range(seed, seed + seeds), steps, draw=seed)
+        rows.append(losses(net, part).view(2, -1).mean(dim=1).nan_to_num(100, 100).clamp(max=100).double().numpy())
+    fixed, scaled = np.array(rows).T
+    return LinearScaling(batches, fixed, scaled, base_lr)
+
+
+@dataclass(frozen=True)
+class Generalization:
+    """Test accuracy: small, large: (seeds,). lrs: what each batch size chose on the validation part.
+
+    comparison: small less large, paired by seed.
+    """
+
+    small: Array
+    large: Array
+    lrs: tuple[float, float]
+    sizes: tuple[int, int]
+    comparison: Comparison
+
+    def summary(self) -> str:
+        each = (
+            f"{100 * a.mean():.2f} % with batch {b}" for a, b in zip((self.small, self.large), self.sizes, strict=True)
+        )
+        return f"test accuracy {', '.join(each)}; {self.comparison.verdict}"
+
+
+@experiment
+@single_threaded
+def generalization(
+    budget: Literal["equal epochs", "equal steps"] = "equal epochs",
+    large: Annotated[int, Log(32, 128)] = 128,
+    seeds: Annotated[int, Linear(4, 16)] = 12,
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Generalization:
+    """Small batches (8) against `large` ones, each with its best of the same eight learning rates.
+
+    Both train for six epochs or, with equal steps, for as many steps as six epochs of the small. The learning rate is chosen by mean validation loss over two seeds of its own; then new seeds are trained and
+    tested, equal starts for both sizes. With equal steps the large batch sees large / 8 times as many examples.
+    """
+    training, validation, test = handwriting()
+    small, epochs, grid = 8, 6, [0.04 * 2.0**k for k in range(8)]
+    scores, chosen = [], []
+    for size in (small, large):
+        steps = epochs * (len(training) // (small if budget == "equal steps" else size))
+        tuned = train(size, grid, range(seed + 500, seed + 502), steps, draw=seed, progress=progress)
+        means = losses(tuned, validation).view(len(grid), -1).mean(dim=1)
+        lr = grid[int(means.nan_to_num(math.inf).argmin())]
+        final = train(size, [lr], range(seed, seed + seeds), steps, draw=seed + 1, progress=progress)
+        scores.append(accuracies(final, test).double().numpy())
+        chosen.append(lr)
+    verdict = compare(scores[0], scores[1], names=(f"batch {small}", f"batch {large}"))
+    return Generalization(scores[0], scores[1], (chosen[0], chosen[1]), (small, large), verdict)
