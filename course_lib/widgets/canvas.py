@@ -10,6 +10,7 @@ from isal import isal_zlib
 from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from traitlets import Unicode
 
 from course_lib.plots.style import style
 
@@ -39,8 +40,9 @@ class Canvas:
     """Draws results on one Figure that lives as long as the canvas.
 
     The frame (axes, ticks, labels, artists that never change) is drawn once and kept as pixels; `render(result)`
-    restores it and draws only the artists that the plot's redraw function returned, and the legends above them.
-    A redraw that returns None changed the frame itself: then everything is drawn.
+    restores it and draws only the artists that the plot's redraw function returned, in that order. Legends are laid
+    over them again from the frame's pixels, so that no curve runs through one. A redraw that returns None changed the
+    frame itself: then everything is drawn.
     """
 
     def __init__(self, draw: Draw, size: tuple[float, float] = SIZE):
@@ -49,49 +51,45 @@ class Canvas:
         self.agg = FigureCanvasAgg(self.figure)
         self.redraw: Redraw | None = None
         self.moving: list[Artist] = []
-        self.frame: Any = None
+        self.frame: list[Any] = []  # pixels: the whole figure, then each legend
 
     def render(self, result: Any) -> bytes:
         """The picture of `result`, as PNG bytes."""
         with style():
             if self.redraw is None:
-                self._settle(result)
-            self._update(result)
+                redraw = self.draw(result, self.figure)
+                self.agg.draw()
+                self.figure.set_layout_engine("none")  # settled by the first draw: the axes never move again
+                self.redraw = redraw
+            self._update(self.redraw(result))
         return png(np.asarray(self.agg.buffer_rgba()))
 
-    def _settle(self, result: Any) -> None:
-        redraw = self.draw(result, self.figure)
+    def _update(self, changed: Sequence[Artist] | None) -> None:
+        if changed is not None and list(changed) != self.moving:
+            self.moving = list(changed)
+            for artist in self.moving:
+                artist.set_animated(True)  # leaves the frame
+        elif changed is not None and self.frame:
+            self.agg.restore_region(self.frame[0])
+            return self._finish()
         self.agg.draw()
-        self.figure.set_layout_engine("none")  # settled by the first draw: the axes never move again
-        self.redraw = redraw
+        legends = [legend for ax in self.figure.axes if (legend := ax.get_legend()) and legend not in self.moving]
+        boxes = [self.figure.bbox, *(legend.get_window_extent() for legend in legends)]
+        self.frame = [self.agg.copy_from_bbox(box) for box in boxes]
+        self._finish()
 
-    def _update(self, result: Any) -> None:
-        assert self.redraw is not None
-        changed = self.redraw(result)
-        if changed is not None and (changed := list(changed)) != self.moving[: len(changed)]:
-            self._lift(changed)
-        elif changed is None:
-            self.frame = None
-        if self.frame is None:
-            self.agg.draw()
-            self.frame = self.agg.copy_from_bbox(self.figure.bbox)
-        else:
-            self.agg.restore_region(self.frame)
+    def _finish(self) -> None:
         renderer = self.agg.get_renderer()
         for artist in self.moving:
             artist.draw(renderer)
-
-    def _lift(self, changed: Sequence[Artist]) -> None:
-        """Take the changing artists out of the frame; legends come along, so that no curve runs over them."""
-        legends = [legend for ax in self.figure.axes if (legend := ax.get_legend()) is not None]
-        self.moving = [*changed, *legends]
-        for artist in self.moving:
-            artist.set_animated(True)
-        self.frame = None
+        for legend in self.frame[1:]:
+            self.agg.restore_region(legend)
 
 
 class LivePicture(w.Image):
     """A Canvas in the notebook: `show(result)` sends a new picture of the same size."""
+
+    description = Unicode("").tag(sync=True)  # the front end titles only widgets that have one, if empty
 
     def __init__(self, draw: Draw, size: tuple[float, float] = SIZE):
         self.canvas = Canvas(draw, size)

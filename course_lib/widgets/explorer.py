@@ -36,19 +36,19 @@ def control_widget(name: str, control: Control, value: Any) -> w.ValueWidget:
     look: dict[str, Any] = {"description": name, "style": {"description_width": "7em"}, "layout": {"width": "25em"}}
     if isinstance(control, Choice):
         if control.values == (False, True):
-            return w.Checkbox(value, **look)
+            return w.Checkbox(value=value, **look)
         return w.Dropdown(options=control.values, value=value, **look)
     if isinstance(control, Whole):
         first, last = int(control.walk.low), int(control.walk.high)
         if isinstance(control.walk, Log):
             return w.SelectionSlider(options=sorted({*geometric(first, last), value}), value=value, **look)
-        return w.IntSlider(value, first, last, **look)
+        return w.IntSlider(value=value, min=first, max=last, **look)
     look["readout_format"] = ".3g"
     if isinstance(control, Log):
         low, high = math.log10(control.low), math.log10(control.high)
-        return w.FloatLogSlider(value, min=low, max=high, step=(high - low) / NOTCHES, **look)
+        return w.FloatLogSlider(value=value, min=low, max=high, step=(high - low) / NOTCHES, **look)
     step = (control.high - control.low) / NOTCHES
-    return w.FloatSlider(value, min=control.low, max=control.high, step=step, **look)
+    return w.FloatSlider(value=value, min=control.low, max=control.high, step=step, **look)
 
 
 def rounded(control: Control, value: Any) -> Any:
@@ -82,7 +82,7 @@ class Explorer(w.VBox):
 
         self.picture, self.call = LivePicture(draw, size), w.HTML()
         self.reading = w.HTML(layout={"min_height": "4.5em", "max_width": "26em", "overflow": "auto"})
-        self.bar = w.FloatProgress(0.0, 0.0, 1.0, layout={"width": "12em", "visibility": "hidden"})
+        self.bar = w.FloatProgress(value=0.0, min=0.0, max=1.0, layout={"width": "12em", "visibility": "hidden"})
         self.stop = w.Button(description="Stop", icon="stop", layout={"width": "6em", "visibility": "hidden"})
         self.stop.on_click(lambda _: self._halt())
         for control in self.controls.values():

@@ -103,7 +103,7 @@ class Record:
             file.write(json.dumps(entry) + "\n")
 
     def calibration(self) -> str:
-        """How often each confidence was right, over every prediction so far; lines that are not JSON are passed over."""
+        """How often each confidence was right, over every prediction so far; damaged lines are passed over."""
         tally: dict[float, list[bool]] = {}
         for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []:
             try:
@@ -137,9 +137,8 @@ class Prediction(w.VBox):
             pad = Pad(xlabel=kind.xlabel, ylabel=kind.ylabel, x=list(kind.x), y=list(kind.y))
             return pad, lambda: [tuple(point) for point in pad.drawn]
         if isinstance(kind, Order):
-            places = [
-                w.Dropdown(options=kind.names, value=None, description=f"{k + 1}.") for k in range(len(kind.names))
-            ]
+            ranks = range(1, len(kind.names) + 1)
+            places = [w.Dropdown(options=kind.names, value=None, description=f"{rank}.") for rank in ranks]
             return w.VBox(places), lambda: tuple(place.value for place in places)
         if isinstance(kind, Choice):
             buttons = w.RadioButtons(options=kind.values, value=None, layout={"width": "max-content"})
@@ -147,10 +146,10 @@ class Prediction(w.VBox):
         if isinstance(kind, Log):
             middle = math.sqrt(kind.low * kind.high)
             low, high = math.log10(kind.low), math.log10(kind.high)
-            slider = w.FloatLogSlider(middle, min=low, max=high, step=(high - low) / 200, readout_format=".3g")
+            slider = w.FloatLogSlider(value=middle, min=low, max=high, step=(high - low) / 200, readout_format=".3g")
         else:
             middle, step = (kind.low + kind.high) / 2, (kind.high - kind.low) / 200
-            slider = w.FloatSlider(middle, min=kind.low, max=kind.high, step=step, readout_format=".3g")
+            slider = w.FloatSlider(value=middle, min=kind.low, max=kind.high, step=step, readout_format=".3g")
         slider.layout.width = "30em"
         return slider, lambda: float(f"{slider.value:.3g}")
 
@@ -188,13 +187,8 @@ class Prediction(w.VBox):
             score = self.record.calibration()
         except OSError as error:
             score = f"The record could not be kept: {error.strerror} ({self.record.path})."
-        verdict = (
-            "close enough"
-            if right and not isinstance(self.kind, Choice | Order)
-            else "right"
-            if right
-            else "not this time"
-        )
+        exact = isinstance(self.kind, Choice | Order)
+        verdict = ("right" if exact else "close enough") if right else "not this time"
         self.answer.value = html.escape(
             f"You said {said(self.value)}; measured: {said(self.measured)} - {verdict}. {score}"
         )
