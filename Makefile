@@ -36,9 +36,10 @@ bench: $(VENV)/installed
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "course_lib needs Python 3.11 or newer and found none; name one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12"; exit 1; }
+	@echo "Installing into $(VENV): some minutes the first time."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet $(PIN) -e . --group dev
+	$(BIN)/python -m pip install -qq --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install -qq $(PIN) -e . --group dev
 	@touch $@
 
 constraints: $(VENV)/installed

@@ -56,7 +56,8 @@ class Question:
 def folder() -> Path:
     """Where the bank is: inside the installed package, or beside it in a checkout."""
     package = Path(__file__).parent
-    return next(p for p in (package / "_data/interview", package.parent / "data/interview") if p.is_dir())
+    installed = package / "_data/interview"
+    return installed if installed.is_dir() else package.parent / "data/interview"
 
 
 def lectures(bank: Path | None = None) -> list[str]:

@@ -7,6 +7,7 @@ machine) or past the memory fails. Kernels run in a profile of their own in whic
 """
 
 import re
+import shutil
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -90,8 +91,8 @@ def closed_profile(folder: Path) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(NotebookBudget(), "notebook-budget-measure")
-    profile, environment = tempfile.TemporaryDirectory(prefix="ipython-"), pytest.MonkeyPatch()
-    closed_profile(Path(profile.name))
-    environment.setenv("IPYTHONDIR", profile.name)
-    config.add_cleanup(profile.cleanup)
+    profile, environment = tempfile.mkdtemp(prefix="ipython-"), pytest.MonkeyPatch()
+    closed_profile(Path(profile))
+    environment.setenv("IPYTHONDIR", profile)
     config.add_cleanup(environment.undo)
+    config.add_cleanup(lambda: shutil.rmtree(profile, ignore_errors=True))
