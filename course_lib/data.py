@@ -1,9 +1,12 @@
 """Small real data sets, split so that nothing seen in training can be met again in the test."""
 
 import importlib
+import math
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +122,8 @@ def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> Dataset:
 
     `noise` is the standard deviation added to each coordinate, where the circles have radius 1.
     """
-    if n < 2 or noise < 0:
-        raise ValueError(f"moons: n must be at least 2 and noise at least 0, got {n=}, {noise=}")
+    if n < 2 or not 0 <= noise < math.inf:
+        raise ValueError(f"moons: n must be at least 2 and noise at least 0 and finite, got {n=}, {noise=}")
     rng = np.random.default_rng(seed)
 
     def part() -> Part:
@@ -166,7 +169,8 @@ def _dataset(name: str, *parts: Part, classes: int, source: str) -> Dataset:
 
 
 def _rows(x: np.ndarray) -> list[bytes]:
-    return [row.tobytes() for row in np.ascontiguousarray(x + 0.0)]  # + 0.0: one zero, not two
+    """A fingerprint of each row, equal where the rows are equal."""
+    return [blake2b(row, digest_size=16).digest() for row in np.ascontiguousarray(x + 0.0)]  # + 0.0: -0 is 0
 
 
 def _divide(x: np.ndarray, y: np.ndarray, sizes: tuple[int, ...], seed: int) -> list[Part]:
@@ -191,11 +195,12 @@ def _hold_out(pool: Part, test: Part, validation: int, seed: int) -> list[Part]:
 def _mnist1d() -> tuple[Part, Part]:
     from mnist1d.data import get_dataset_args, make_dataset
 
-    state = np.random.get_state()  # noqa: NPY002 - the package seeds the global generators
+    states = random.getstate(), np.random.get_state()  # noqa: NPY002 - the package seeds the global generators
     try:
         made = make_dataset(get_dataset_args())
     finally:
-        np.random.set_state(state)  # noqa: NPY002
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002
     return (made["x"], made["y"]), (made["x_test"], made["y_test"])
 
 
@@ -203,8 +208,11 @@ def _vision(name: str, torchvision_name: str, seed: int, root: str | Path) -> Da
     root = Path(root).expanduser()
     try:
         source = getattr(importlib.import_module("torchvision.datasets"), torchvision_name)
-    except ImportError:
-        raise RuntimeError(f"{name} needs torchvision, which is not installed: pip install torchvision") from None
+    except (ImportError, RuntimeError):  # RuntimeError: a build for another torch
+        raise RuntimeError(
+            f"{name} needs torchvision, which is not installed, or not for torch {torch.__version__}: "
+            'pip install "course_lib[vision]"'
+        ) from None
     try:
         published = [source(root, train=train, download=False) for train in (True, False)]
     except RuntimeError:
