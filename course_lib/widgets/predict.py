@@ -164,7 +164,7 @@ class Prediction(w.VBox):
             self.commit.disabled = True
             self.note.value = f"Committed: {html.escape(said(value))}. Now run on."
             if self.measured is not None:
-                self._compare()
+                self._score()
 
     def reveal(self, measured: Any) -> w.HTML:
         """Show `measured` beside the committed answer, and keep the score; without an answer, wait for one.
@@ -175,10 +175,10 @@ class Prediction(w.VBox):
         if self.value is None:
             self.answer.value = "Commit your prediction above to see how close it was; or read on."
         else:
-            self._compare()
+            self._score()
         return self.answer
 
-    def _compare(self) -> None:
+    def _score(self) -> None:
         if isinstance(self.kind, Curve):
             self.entry.measured = [list(point) for point in self.measured]
         right = near(self.kind, self.value, self.measured)

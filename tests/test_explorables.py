@@ -1,0 +1,118 @@
+"""Every explorable of the course: an experiment and its plot, over the extremes of its controls and at random between.
+
+No crash, finite axes, no empty picture, a summary to read aloud, and fast enough to be dragged.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import course_lib.experiments
+import course_lib.plots
+from course_lib.controls import Choice, Log, Whole, controls_of
+from course_lib.widgets.canvas import Canvas
+
+LIVE_SECONDS, SLOW_SECONDS = 0.1, 20.0  # generous: the sharp figures are in benchmarks/
+
+
+def explorables() -> Iterator[tuple[str, Callable, Callable]]:
+    for module in pkgutil.iter_modules(course_lib.plots.__path__):
+        plots = importlib.import_module(f"course_lib.plots.{module.name}")
+        for name, draw in inspect.getmembers(plots, inspect.isfunction):
+            if name.startswith("draw_") and draw.__module__ == plots.__name__:
+                experiments = importlib.import_module(f"course_lib.experiments.{module.name}")
+                yield f"{module.name}.{name[5:]}", getattr(experiments, name[5:]), draw
+
+
+PAIRS = {name: (experiment, draw) for name, experiment, draw in explorables()}
+LIVE = [name for name, (experiment, _) in PAIRS.items() if "progress" not in inspect.signature(experiment).parameters]
+SLOW = sorted(PAIRS.keys() - set(LIVE))
+
+
+def extremes(control) -> tuple:
+    if isinstance(control, Choice):
+        return control.values
+    walk = control.walk if isinstance(control, Whole) else control
+    return (int(walk.low), int(walk.high)) if isinstance(control, Whole) else (walk.low, walk.high)
+
+
+def anywhere(control, dice: random.Random) -> Any:
+    if isinstance(control, Choice):
+        return dice.choice(control.values)
+    walk = control.walk if isinstance(control, Whole) else control
+    share = dice.random()
+    value = (
+        walk.low * (walk.high / walk.low) ** share
+        if isinstance(walk, Log)
+        else walk.low + share * (walk.high - walk.low)
+    )
+    return round(value) if isinstance(control, Whole) else min(max(value, walk.low), walk.high)
+
+
+def settings(experiment: Callable, random_ones: int) -> Iterator[dict[str, Any]]:
+    """The defaults; everything low, everything high; each control alone at each end; some at random."""
+    controls, dice = controls_of(experiment), random.Random(0)
+    yield {}
+    for end in (0, -1):
+        yield {name: extremes(control)[end] for name, control in controls.items()}
+    for name, control in controls.items():
+        for value in extremes(control):
+            yield {name: value}
+    for _ in range(random_ones):
+        yield {name: anywhere(control, dice) for name, control in controls.items()}
+
+
+def look(canvas: Canvas, result: Any, setting: dict) -> None:
+    canvas.render(result)
+    for ax in canvas.figure.axes:
+        assert np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all(), f"axes of no size at {setting}"
+    summary = result.summary()
+    assert summary.strip(), f"nothing to read aloud at {setting}"
+    assert "\n" not in summary, f"more than a line to read aloud at {setting}"
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_live_experiments_hold_everywhere(name):
+    experiment, draw = PAIRS[name]
+    canvas, spent = Canvas(draw), []
+    for setting in settings(experiment, random_ones=15):
+        start = time.thread_time()
+        result = experiment(**setting)
+        spent.append(time.thread_time() - start)
+        look(canvas, result, setting)
+    assert sorted(spent)[len(spent) // 2] < LIVE_SECONDS
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_slow_experiments_hold_at_the_ends(name):
+    experiment, draw = PAIRS[name]
+    canvas = Canvas(draw)
+    for setting in list(settings(experiment, random_ones=0))[:3]:
+        start = time.thread_time()
+        result = experiment(**setting)
+        assert time.thread_time() - start < SLOW_SECONDS, f"too slow to explore at {setting}"
+        look(canvas, result, setting)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_axes_are_labeled(name):
+    experiment, draw = PAIRS[name]
+    canvas = Canvas(draw)
+    low = {key: extremes(control)[0] for key, control in controls_of(experiment).items()}
+    canvas.render(experiment(**(low if name in SLOW else {})))
+    for ax in canvas.figure.axes:
+        if ax.axison and ax.get_label() != "<colorbar>":
+            assert ax.get_xlabel(), f"an x axis without a label: {ax.get_title()!r}"
+            assert ax.get_ylabel(), f"a y axis without a label: {ax.get_title()!r}"
+
+
+def test_there_are_explorables():
+    assert len(LIVE) >= 4
+    assert len(SLOW) >= 1
