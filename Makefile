@@ -10,7 +10,7 @@ EDITIONS := $(LECTURES:%=notebooks/%.ipynb) $(LECTURES:%=build/solved/%.ipynb)
 .PHONY: lab test quick checks notebooks bench constraints clean
 
 lab: $(VENV)/installed
-	$(BIN)/jupyter lab notebooks/01_backprop.ipynb
+	$(BIN)/jupyter lab --LabApp.news_url=None notebooks/01_backprop.ipynb
 
 test: checks
 	$(BIN)/python -m pytest -m browser tests || test $$? -eq 5
@@ -20,7 +20,7 @@ test: checks
 quick: checks
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m "not browser and not slow" -n 2 --dist loadscope tests
 
-checks: $(VENV)/installed
+checks: $(VENV)/developed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -28,10 +28,10 @@ checks: $(VENV)/installed
 	$(BIN)/python -m tools.notebooks --check
 	$(BIN)/python -m tools.lint
 
-notebooks: $(VENV)/installed
+notebooks: $(VENV)/developed
 	$(BIN)/python -m tools.notebooks
 
-bench: $(VENV)/installed
+bench: $(VENV)/developed
 	$(BIN)/python -m benchmarks
 
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -39,10 +39,14 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@echo "Installing into $(VENV): some minutes the first time."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -qq --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install -qq $(PIN) -e .
+	@touch $@
+
+$(VENV)/developed: $(VENV)/installed
 	$(BIN)/python -m pip install -qq $(PIN) -e . --group dev
 	@touch $@
 
-constraints: $(VENV)/installed
+constraints: $(VENV)/developed
 	{ head -1 constraints.txt; $(BIN)/python -m pip freeze --all --exclude-editable | grep -v '^pip==' | sed 's/+cpu$$//'; } > constraints.new
 	mv constraints.new constraints.txt
 

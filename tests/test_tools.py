@@ -129,7 +129,7 @@ BROKEN = {
 @pytest.mark.parametrize(("rule", "source"), BROKEN.items(), ids=BROKEN.keys())
 def test_each_rule_catches_a_lecture_that_breaks_it(tmp_path, rule, source):
     found = findings(tmp_path, source)
-    assert rule in {finding.rule for finding in found}
+    assert rule in {finding.rule for finding in found if not finding.note}
     assert all(str(finding).startswith(str(tmp_path / "07_lecture.py")) for finding in found)
 
 
