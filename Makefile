@@ -10,7 +10,7 @@ EDITIONS := $(LECTURES:%=notebooks/%.ipynb) $(LECTURES:%=build/solved/%.ipynb)
 .PHONY: lab test quick checks notebooks bench constraints clean
 
 lab: $(VENV)/installed
-	$(BIN)/jupyter lab --LabApp.news_url=None notebooks/01_backprop.ipynb
+	$(BIN)/jupyter lab notebooks/01_backprop.ipynb
 
 test: checks
 	$(BIN)/python -m pytest -m browser tests || test $$? -eq 5

@@ -145,9 +145,7 @@ def test_an_edited_copy_is_left_alone_and_the_new_edition_goes_beside_it(course,
     assert notebooks.main([]) == 1
     assert (course / "notebooks/07_lecture.ipynb").read_text() == theirs
     assert (course / "notebooks/07_lecture.new.ipynb").read_text() == fresh
-    assert (
-        capsys.readouterr().err.strip().endswith("left as it is; the new edition is notebooks/07_lecture.new.ipynb.")
-    )
+    assert capsys.readouterr().err.strip().endswith("left as it is; the new edition is notebooks/07_lecture.new.ipynb.")
 
 
 def test_a_file_that_is_no_notebook_is_left_alone(course):
