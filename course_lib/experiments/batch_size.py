@@ -68,7 +68,7 @@ def batch_sweep(
 
     The loss is that of every third row of the training part, looked at whenever the run has grown by 5 %.
     """
-    part, seeds = handwriting()[0], range(seed, seed + 3)
+    seeds = range(seed, seed + 3)
     grid = 0.04 * 2.0 ** np.arange(8, dtype=np.float64)
     batches, steps, best = 2 ** np.arange(1, 10), [], []
     for batch in progress(batches):
@@ -197,8 +197,9 @@ def generalization(
 ) -> Generalization:
     """Small batches (8) against `large` ones, each with its best of the same eight learning rates.
 
-    Both train for six epochs or, with equal steps, for as many steps as six epochs of the small. The learning rate is chosen by mean validation loss over two seeds of its own; then new seeds are trained and
-    tested, equal starts for both sizes. With equal steps the large batch sees large / 8 times as many examples.
+    Both train for six epochs or, with equal steps, for as many steps as six epochs of the small. The learning rate is
+    chosen by mean validation loss over two seeds of its own; then new seeds are trained and tested, equal starts for
+    both sizes. With equal steps the large batch sees large / 8 times as many examples.
     """
     training, validation, test = handwriting()
     small, epochs, grid = 8, 6, [0.04 * 2.0**k for k in range(8)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -85,7 +86,7 @@ def edge_of_stability(
     """Train a tanh network 64-32-32-10 on 200 digits by full-batch gradient descent, half the squared error a digit."""
     part, generator = handwriting()[0], torch.Generator().manual_seed(seed)
     x, y, sizes = part.x[:200] / 2, part.y[:200], (64, 32, 32, 10)
-    params = [0.7 * torch.randn(a, b, generator=generator) / a**0.5 for a, b in zip(sizes, sizes[1:], strict=False)]
+    params = [0.7 * torch.randn(a, b, generator=generator) / a**0.5 for a, b in pairwise(sizes)]
     probe = [torch.randn(p.shape, generator=generator) for p in params]
     losses, moments, sharpnesses = [], [], []
     for t in progress(range(steps)):
@@ -168,9 +169,10 @@ def landscape(
     (u1, u2), (v1, v2) = directions
     offsets = torch.linspace(-1, 1, 25)
     a = offsets[:, None, None]
-    cut = []
-    for b in progress(offsets):
-        cut.append(_cross_entropy((w1 + a * u1 + b * v1, b1, w2 + a * u2 + b * v2, b2), part.x, part.y).double())
+    cut = [
+        _cross_entropy((w1 + a * u1 + b * v1, b1, w2 + a * u2 + b * v2, b2), part.x, part.y).double()
+        for b in progress(offsets)
+    ]
     return Plane(offsets.double().numpy(), torch.stack(cut).numpy(), rescale, normalized)
 
 

@@ -50,12 +50,9 @@ class Bowl:
         return bool(abs(self.path[-1, 1]) > abs(self.path[0, 1]))
 
     def summary(self) -> str:
-        flat, steep = self.factors
         fate = "above it: diverges" if self.lr > self.threshold else "below it: converges"
-        return (
-            f"learning rate {self.lr:.3g}, threshold 2 / lambda_max = {self.threshold:.3g}, {fate}; a step multiplies "
-            f"the flat coordinate by {flat:.3f} and the steep one by {steep:.3f}; loss {self.losses[-1]:.2g}"
-        )
+        factors = "a step multiplies the flat coordinate by {:.3f} and the steep one by {:.3f}".format(*self.factors)
+        return f"learning rate {self.lr:.3g}, threshold {self.threshold:.3g}, {fate}; {factors}"
 
 
 @experiment
@@ -110,7 +107,7 @@ class Walk:
 def walk(
     name: Literal["ravine", "rosenbrock", "saddle", "beale"] = "rosenbrock",
     lr: Annotated[float, Log(1e-4, 1.0)] = 1.5e-3,
-    steps: Annotated[int, Linear(10, 1000)] = 300,
+    steps: Annotated[int, Linear(10, 1000)] = 600,
 ) -> Walk:
     """Run gradient descent on one of four surfaces from its usual start. Deterministic."""
     ground = surface(name)
