@@ -11,7 +11,7 @@ LARGEST = 60
 
 @dataclass(frozen=True)
 class Node:
-    """One number of a graph. column counts from the left, row is centered on 0; both are in units of one place."""
+    """One number of a graph. column counts from the left, row upwards from a middle at 0, both in places."""
 
     name: str
     data: float
@@ -69,7 +69,7 @@ def graph_of(result: Value) -> Graph:
             chains.append((parent, value, float(slope), [parent, *between, value]))
 
     row = _rows(stops, [pair for *_, chain in chains for pair in pairwise(chain)])
-    place = {stop: (float(stops[stop]), row[stop]) for stop in stops}
+    place = {stop: (float(stops[stop]), -row[stop]) for stop in stops}
     nodes = tuple(Node(v.name, float(v.data), float(v.grad), not v.parents, *place[v]) for v in values)
     edges = tuple(Edge(index[a], index[b], slope, tuple(place[s] for s in chain)) for a, b, slope, chain in chains)
     return Graph(nodes, edges)

@@ -105,11 +105,16 @@ def torch_agreement(graphs: Annotated[int, Log(1, 300)] = 20, *, seed: int = 0) 
 
 @dataclass(frozen=True)
 class Chain:
-    """gradients: (depth+1,) |d h_depth / d h_l| for layer l = 0 ... depth; the last is 1."""
+    """gradients: (depth+1,) |d h_depth / d h_l| for layer l = 0 ... depth; the last is 1.
+
+    inputs, slopes: (depth,) what each activation was given, and its derivative there.
+    """
 
     activation: str
     weight: float
     gradients: np.ndarray
+    inputs: np.ndarray
+    slopes: np.ndarray
 
     @property
     def ratios(self) -> np.ndarray:
@@ -139,7 +144,11 @@ def chain_shrinkage(
     for _ in range(depth):
         layers.append(getattr(layers[-1] * weight, activation)())
     layers[-1].backward()
-    return Chain(activation, weight, np.array([abs(layer.grad) for layer in layers]))
+    gradients, (inputs, slopes) = (
+        [abs(h.grad) for h in layers],
+        zip(*((h.parents[0].data, h.slopes[0]) for h in layers[1:]), strict=True),
+    )
+    return Chain(activation, weight, np.array(gradients), np.array(inputs), np.array(slopes))
 
 
 @dataclass(frozen=True)
