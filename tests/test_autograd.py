@@ -53,7 +53,7 @@ STEPS = st.lists(
 
 
 def build(leaves, steps):
-    """A random graph: every step combines nodes made earlier; every third is squashed, so that numbers stay moderate."""
+    """A random graph: every step combines nodes made earlier; every third is squashed, to keep numbers moderate."""
     nodes = list(leaves)
     for op, i, j in steps:
         a, b = nodes[i % len(nodes)], nodes[j % len(nodes)]
