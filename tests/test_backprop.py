@@ -22,11 +22,10 @@ from course_lib.experiments.backprop import (
 from course_lib.experiments.engine_training import digits_training, two_engines
 from course_lib.experiments.gradient_check import HALVES, difference_error, where_trap
 from course_lib.experiments.gradient_costs import FUNCTIONS, checkpoint_memory, gradient_cost
-from course_lib.plots.backprop import draw_chain_shrinkage, draw_expression_graph, draw_repeated_backward
+from course_lib.plots.backprop import draw_chain_shrinkage, draw_expression_graph, draw_repeated_backward, numerals
 from course_lib.plots.engine_training import draw_digits_training
 from course_lib.plots.gradient_check import draw_difference_error, draw_where_trap
 from course_lib.plots.gradient_costs import draw_checkpoint_memory, draw_gradient_cost
-from course_lib.plots.numerals import numerals
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)

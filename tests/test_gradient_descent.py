@@ -182,7 +182,7 @@ def test_the_best_learning_rate_grows_with_the_batch_until_it_does_not(sweep):
 @pytest.mark.parametrize(("seeds", "seed"), [(4, 0), (2, 10)])
 def test_linear_scaling_holds_until_it_breaks(seeds, seed):
     result = linear_scaling(seeds=seeds, seed=seed)
-    assert 32 <= result.holds_to <= 128
+    assert result.holds_to in (64, 128)
     assert result.scaled[-1] > 20 * result.scaled[0]
     assert result.fixed[-1] > 40 * result.fixed[0]
 

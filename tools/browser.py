@@ -1,5 +1,6 @@
 """JupyterLab in a real browser: what the browser tests and the latency benchmark drive."""
 
+import base64
 import os
 import shutil
 import socket
@@ -89,3 +90,25 @@ def run_all(page: Any, url: str, notebook: str) -> None:
     page.wait_for_function("window.jupyterapp && jupyterapp.shell.currentWidget?.sessionContext")
     page.evaluate(KERNEL_READY)
     page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+
+
+class Screencast:
+    """The frames that Chromium really painted while the context was open, as PNG bytes."""
+
+    def __init__(self, page: Any):
+        self.frames: list[bytes] = []
+        self.page = page
+
+    def __enter__(self) -> "Screencast":
+        self.session = self.page.context.new_cdp_session(self.page)
+        self.session.on("Page.screencastFrame", self._keep)
+        self.session.send("Page.startScreencast", {"format": "png", "everyNthFrame": 1})
+        return self
+
+    def _keep(self, event: dict) -> None:
+        self.frames.append(base64.b64decode(event["data"]))
+        self.session.send("Page.screencastFrameAck", {"sessionId": event["sessionId"]})
+
+    def __exit__(self, *_: object) -> None:
+        self.session.send("Page.stopScreencast")
+        self.session.detach()

@@ -1,6 +1,7 @@
 """Sliders over an experiment: everything they offer comes from its signature."""
 
 import asyncio
+import base64
 import html
 import inspect
 import math
@@ -205,7 +206,7 @@ class Explorer(w.VBox):
         bundle = super()._repr_mimebundle_(**kwargs) or {}
         summary = self.result.summary()
         width, height = self.picture.width, self.picture.height
-        still = {"image/png": self.picture.value, "text/plain": summary}
+        still = {"image/png": base64.b64encode(self.picture.value).decode(), "text/plain": summary}
         shown = {"image/png": {"width": int(width), "height": int(height), "alt": summary}}
         return bundle | still, shown
 

@@ -1,0 +1,146 @@
+"""Each known mistake is named, no correct variant is accused, and two mistakes at once get no wrong name."""
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.checks import gradient_descent
+from course_lib.checks.gradient_descent import (
+    check_best_step,
+    check_gradient_step,
+    check_minibatch_gradient,
+    check_noise_scale,
+    check_sharpness,
+)
+
+EXERCISES = {
+    check_gradient_step: gradient_descent.STEP_MUTANTS,
+    check_best_step: gradient_descent.BEST_STEP_MUTANTS,
+    check_minibatch_gradient: gradient_descent.MINIBATCH_MUTANTS,
+    check_sharpness: gradient_descent.SHARPNESS_MUTANTS,
+    check_noise_scale: gradient_descent.NOISE_SCALE_MUTANTS,
+}
+ALL = [(check, mutant) for check, mutants in EXERCISES.items() for mutant in mutants]
+
+
+@pytest.mark.parametrize(("check", "mutant"), ALL, ids=lambda x: getattr(x, "name", getattr(x, "__name__", "")))
+def test_each_mutant_is_named(check, mutant):
+    verdict = check(mutant.function)
+    assert (verdict.status, verdict.mistake) == ("wrong", mutant.name), verdict
+    assert mutant.explanation in verdict.message
+    assert verdict.evidence
+
+
+def step_on_a_copy(theta, grad, lr):
+    theta = theta.copy()
+    theta -= lr * grad
+    return theta
+
+
+def step_in_torch(theta, grad, lr):
+    parameter = torch.tensor(theta, requires_grad=True)
+    parameter.grad = torch.tensor(grad)
+    torch.optim.SGD([parameter], lr=lr).step()
+    return parameter
+
+
+def best_step_by_sorting(eigenvalues):
+    ordered = sorted(eigenvalues.tolist())
+    return 1 / ((ordered[0] + ordered[-1]) / 2)
+
+
+def minibatch_by_loop(X, y, w, rows):
+    return [sum((X[r] @ w - y[r]) * X[r, j] for r in rows) / len(rows) for j in range(len(w))]
+
+
+def minibatch_in_torch(X, y, w, rows):
+    weights = torch.tensor(w, requires_grad=True)
+    residual = torch.tensor(X[rows]) @ weights - torch.tensor(y[rows])
+    ((residual**2).mean() / 2).backward()
+    return weights.grad
+
+
+def sharpness_that_normalizes_first(hvp, v, rounds):
+    for _ in range(rounds):
+        v = v / np.sqrt(np.sum(v * v))
+        hv = hvp(v)
+        eigenvalue, v = float(np.dot(v, hv)), hv
+    return eigenvalue
+
+
+def sharpness_by_the_largest_entry(hvp, v, rounds):
+    for _ in range(rounds):
+        v = hvp(v / np.abs(v).max())
+    return v @ hvp(v) / (v @ v)
+
+
+def noise_scale_in_one_line(small, big, norm_small, norm_big):
+    return (norm_small - norm_big) * small * big / (big * norm_big - small * norm_small)
+
+
+def noise_scale_by_solving(small, big, norm_small, norm_big):
+    signal, noise = np.linalg.solve([[1, 1 / small], [1, 1 / big]], [norm_small, norm_big])
+    return noise / signal
+
+
+@pytest.mark.parametrize(
+    ("check", "right"),
+    [
+        (check_gradient_step, step_on_a_copy),
+        (check_gradient_step, step_in_torch),
+        (check_best_step, best_step_by_sorting),
+        (check_minibatch_gradient, minibatch_by_loop),
+        (check_minibatch_gradient, minibatch_in_torch),
+        (check_sharpness, sharpness_that_normalizes_first),
+        (check_sharpness, sharpness_by_the_largest_entry),
+        (check_noise_scale, noise_scale_in_one_line),
+        (check_noise_scale, noise_scale_by_solving),
+    ],
+)
+def test_no_correct_variant_is_accused(check, right):
+    verdict = check(right)
+    assert verdict.passed, verdict
+    assert "Verified" in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("check", "doubly_wrong"),
+    [
+        (check_gradient_step, lambda theta, grad, lr: theta + grad / lr),
+        (check_gradient_step, lambda theta, grad, lr: lr * grad),
+        (check_best_step, lambda e: 1 / (e[0] + e[-1])),
+        (check_minibatch_gradient, lambda X, y, w, rows: -2 * X[rows].T @ (X[rows] @ w - y[rows]) / len(rows)),
+        (check_sharpness, lambda hvp, v, rounds: np.linalg.norm(hvp(v))),
+        (check_noise_scale, lambda s, b, p, q: -(p - q) / (1 / s - 1 / b) / q),
+    ],
+)
+def test_two_mistakes_at_once_get_no_wrong_name(check, doubly_wrong):
+    verdict = check(doubly_wrong)
+    assert (verdict.status, verdict.mistake) == ("wrong", "")
+    assert "not in a way the check knows" in verdict.message
+
+
+def test_a_step_taken_in_place_is_named():
+    def in_place(theta, grad, lr):
+        theta -= lr * grad
+        return theta
+
+    assert check_gradient_step(in_place).mistake == "changes its input"
+
+
+@pytest.mark.parametrize("check", EXERCISES)
+def test_not_attempted_wrong_shape_and_no_function(check):
+    assert check(...).status == "not attempted"
+    assert check(lambda *case: ...).status == "not attempted"
+    assert "was given" in check(3.0).message
+    assert "shape" in check(lambda *case: np.zeros((7, 7))).evidence
+
+
+@pytest.mark.parametrize("check", EXERCISES)
+def test_a_crash_shows_the_learner_s_line(check):
+    def mine(*case):
+        return case[0].no_such_thing
+
+    verdict = check(mine)
+    assert verdict.status == "wrong"
+    assert "case[0].no_such_thing" in verdict.evidence
