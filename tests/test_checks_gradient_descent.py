@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.checks import gradient_descent
+from course_lib.checks import gradient_descent, gradient_noise
 from course_lib.checks.gradient_descent import (
     check_best_step,
     check_gradient_step,
@@ -16,9 +16,9 @@ from course_lib.checks.gradient_descent import (
 EXERCISES = {
     check_gradient_step: gradient_descent.STEP_MUTANTS,
     check_best_step: gradient_descent.BEST_STEP_MUTANTS,
-    check_minibatch_gradient: gradient_descent.MINIBATCH_MUTANTS,
+    check_minibatch_gradient: gradient_noise.MINIBATCH_MUTANTS,
     check_sharpness: gradient_descent.SHARPNESS_MUTANTS,
-    check_noise_scale: gradient_descent.NOISE_SCALE_MUTANTS,
+    check_noise_scale: gradient_noise.NOISE_SCALE_MUTANTS,
 }
 ALL = [(check, mutant) for check, mutants in EXERCISES.items() for mutant in mutants]
 

@@ -136,8 +136,8 @@ class LinearScaling:
 
     @property
     def holds_to(self) -> int:
-        """The largest batch up to which the scaled loss stays within 25 % of that of batch 1."""
-        bad = self.scaled > 1.25 * self.scaled[0]
+        """The largest batch up to which the scaled loss stays within half as much again of that of batch 1."""
+        bad = self.scaled > 1.5 * self.scaled[0]
         return int(self.batches[bad.argmax() - 1] if bad.any() else self.batches[-1])
 
     def summary(self) -> str:
