@@ -34,8 +34,8 @@ class Linear:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ValueError(f"{type(self).__name__}: low must be below high, both finite, got {self.low}, {self.high}")
 
-    def holds(self, value: Any) -> bool:
-        return isinstance(value, Real) and not isinstance(value, bool) and bool(self.low <= value <= self.high)
+    def holds(self, value: object) -> bool:
+        return type(value) is not bool and isinstance(value, Real) and self.low <= float(value) <= self.high
 
     def __str__(self) -> str:
         return f"a number from {self.low:g} to {self.high:g}"

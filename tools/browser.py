@@ -66,7 +66,11 @@ def jupyterlab(folder: Path) -> Iterator[str]:
         yield url
     finally:
         server.terminate()
-        server.wait(20)
+        try:
+            server.wait(15)
+        except subprocess.TimeoutExpired:  # its kernels end with it
+            server.kill()
+            server.wait()
 
 
 def wait_for(address: str, server: subprocess.Popen, seconds: float = 60.0) -> None:
