@@ -11,7 +11,7 @@ from PIL import Image
 
 from course_lib.widgets import explore, picture
 from course_lib.widgets.canvas import Canvas, png
-from course_lib.widgets.explorer import geometric
+from course_lib.widgets.control import geometric
 from tests.sample import draw_swing, slow_swing, swing
 
 

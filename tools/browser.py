@@ -46,17 +46,20 @@ def write_notebook(path: Path, *cells: str) -> Path:
 
 
 @contextmanager
-def jupyterlab(folder: Path) -> Iterator[str]:
-    """A JupyterLab server on `folder`, with settings of its own; yields its address."""
+def jupyterlab(folder: Path, python_path: Path | None = None) -> Iterator[str]:
+    """A JupyterLab server on `folder`, with settings of its own; yields its address. Kernels see `python_path`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    tracker = folder / ".LAB_SETTINGS" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
+    tracker.parent.mkdir(parents=True, exist_ok=True)
+    tracker.write_text('{"windowingMode": "none"}')  # keep the cells that are off the screen in the page
     homes = {f"JUPYTER{name}_DIR": str(folder / f".{name}") for name in ("_CONFIG", "LAB_SETTINGS", "LAB_WORKSPACES")}
     options = [f"--port={port}", "--ip=127.0.0.1", "--no-browser", "--allow-root", "--expose-app-in-browser"]
     options += ["--IdentityProvider.token=", "--LabApp.news_url=None", f"--ServerApp.root_dir={folder}"]
     server = subprocess.Popen(
         [sys.executable, "-m", "jupyterlab", *options],
-        env=os.environ | homes | {"COURSE_LIB_HOME": str(folder / ".course_lib")},
+        env=os.environ | homes | {"COURSE_LIB_HOME": str(folder / ".course_lib"), "PYTHONPATH": str(python_path or "")},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import html
 import inspect
-import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sized
@@ -12,51 +11,18 @@ from typing import Any, TypeVar
 
 import ipywidgets as w
 
-from course_lib.controls import Choice, Control, Log, Whole, controls_of
+from course_lib.controls import controls_of
 from course_lib.widgets.canvas import SIZE, Draw, LivePicture
+from course_lib.widgets.control import control_widget, rounded
 
 T = TypeVar("T")
 
-NOTCHES = 200  # positions of a slider
 REMEMBERED = 64  # results
 TELL_EVERY = 0.1  # seconds between two movements of the progress bar
 
 
 class Stopped(Exception):
     """Raised out of an experiment's loop when its result is no longer wanted."""
-
-
-def geometric(low: float, high: float) -> list[int]:
-    """Whole numbers from low to high, about a quarter apart."""
-    count = 1 + math.ceil(math.log(high / low) / math.log(1.25))
-    return sorted({round(low * (high / low) ** (k / (count - 1))) for k in range(count)})
-
-
-def control_widget(name: str, control: Control, value: Any) -> w.ValueWidget:
-    """The slider, menu or checkbox for one parameter."""
-    look: dict[str, Any] = {"description": name, "style": {"description_width": "7em"}, "layout": {"width": "25em"}}
-    if isinstance(control, Choice):
-        if control.values == (False, True):
-            return w.Checkbox(value=value, **look)
-        return w.Dropdown(options=control.values, value=value, **look)
-    if isinstance(control, Whole):
-        first, last = int(control.walk.low), int(control.walk.high)
-        if isinstance(control.walk, Log):
-            return w.SelectionSlider(options=sorted({*geometric(first, last), value}), value=value, **look)
-        return w.IntSlider(value=value, min=first, max=last, **look)
-    look["readout_format"] = ".3g"
-    if isinstance(control, Log):
-        low, high = math.log10(control.low), math.log10(control.high)
-        return w.FloatLogSlider(value=value, min=low, max=high, step=(high - low) / NOTCHES, **look)
-    step = (control.high - control.low) / NOTCHES
-    return w.FloatSlider(value=value, min=control.low, max=control.high, step=step, **look)
-
-
-def rounded(control: Control, value: Any) -> Any:
-    """A slider's value to the three digits that it shows, so that the call printed below is the call that ran."""
-    if isinstance(control, Choice | Whole):
-        return value
-    return min(max(float(f"{value:.3g}"), control.low), control.high)
 
 
 class Explorer(w.VBox):
@@ -74,7 +40,7 @@ class Explorer(w.VBox):
         self.slow = "progress" in parameters
         self.legal = {name: c for name, c in controls_of(experiment).items() if name not in fixed}
         self.values = {name: parameters[name].default for name in self.legal}
-        self.controls = {name: control_widget(name, c, self.values[name]) for name, c in self.legal.items()}
+        self.controls = {name: control_widget(c, self.values[name], description=name) for name, c in self.legal.items()}
         self.result: Any = None
         self._results: OrderedDict[tuple, Any] = OrderedDict()
         self._wanted: dict[str, Any] | None = None

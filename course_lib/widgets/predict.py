@@ -17,6 +17,7 @@ from typing import Any
 import ipywidgets as w
 
 from course_lib.controls import Choice, Linear, Log
+from course_lib.widgets.control import control_widget, rounded
 from course_lib.widgets.pad import Pad
 
 CONFIDENCE = (("a guess (50 %)", 0.5), ("fairly sure (70 %)", 0.7), ("sure (90 %)", 0.9))
@@ -143,15 +144,9 @@ class Prediction(w.VBox):
         if isinstance(kind, Choice):
             buttons = w.RadioButtons(options=kind.values, value=None, layout={"width": "max-content"})
             return buttons, lambda: buttons.value
-        if isinstance(kind, Log):
-            middle = math.sqrt(kind.low * kind.high)
-            low, high = math.log10(kind.low), math.log10(kind.high)
-            slider = w.FloatLogSlider(value=middle, min=low, max=high, step=(high - low) / 200, readout_format=".3g")
-        else:
-            middle, step = (kind.low + kind.high) / 2, (kind.high - kind.low) / 200
-            slider = w.FloatSlider(value=middle, min=kind.low, max=kind.high, step=step, readout_format=".3g")
-        slider.layout.width = "30em"
-        return slider, lambda: float(f"{slider.value:.3g}")
+        middle = math.sqrt(kind.low * kind.high) if isinstance(kind, Log) else (kind.low + kind.high) / 2
+        slider = control_widget(kind, middle)
+        return slider, lambda: rounded(kind, slider.value)
 
     def _commit(self) -> None:
         value = self._read()

@@ -1,0 +1,51 @@
+"""From a declared control to the widget that offers its values."""
+
+import math
+from typing import Any
+
+import ipywidgets as w
+
+from course_lib.controls import Choice, Control, Log, Whole
+
+NOTCHES = 200  # positions of a slider
+
+
+def control_widget(control: Control, value: Any, *, description: str = "") -> w.ValueWidget:
+    """The slider, menu or checkbox for one parameter, standing at `value`."""
+    look: dict[str, Any] = {
+        "value": value,
+        "description": description,
+        "style": {"description_width": "7em" if description else "0"},
+        "layout": {"width": "25em"},
+    }
+    if isinstance(control, Choice):
+        if control.values == (False, True):
+            return w.Checkbox(**look)
+        return w.Dropdown(options=control.values, **look)
+    if isinstance(control, Whole):
+        first, last = int(control.walk.low), int(control.walk.high)
+        if isinstance(control.walk, Log):
+            return w.SelectionSlider(options=sorted({*geometric(first, last), value}), **look)
+        return w.IntSlider(min=first, max=last, **look)
+    look["readout_format"] = ".3g"
+    if isinstance(control, Log):
+        low, high = math.log10(control.low), math.log10(control.high)
+        return w.FloatLogSlider(min=low, max=high, step=(high - low) / NOTCHES, **look)
+    return w.FloatSlider(min=control.low, max=control.high, step=(control.high - control.low) / NOTCHES, **look)
+
+
+def rounded(control: Control, value: Any) -> Any:
+    """A slider's value to the three digits that it shows, so that the call printed below is the call that ran."""
+    if isinstance(control, Choice | Whole):
+        return value
+    return min(max(float(f"{value:.3g}"), control.low), control.high)
+
+
+def geometric(low: int, high: int) -> list[int]:
+    """Whole numbers from low to high, about a quarter apart.
+
+    >>> geometric(1, 10)
+    [1, 2, 3, 4, 5, 7, 8, 10]
+    """
+    count = 1 + math.ceil(math.log(high / low) / math.log(1.25))
+    return sorted({round(low * (high / low) ** (k / (count - 1))) for k in range(count)})
