@@ -188,7 +188,7 @@ class StepSweep:
 
     @property
     def best_predicted(self) -> tuple[float, float]:
-        """2 / (lambda_min + lambda_max) and (kappa - 1) / (kappa + 1) (Polyak 1963)."""
+        """2 / (lambda_min + lambda_max) and (kappa - 1) / (kappa + 1) (Polyak 1987, ch. 1)."""
         return 2 / (1 / self.kappa + 1), (self.kappa - 1) / (self.kappa + 1)
 
     def summary(self) -> str:
