@@ -44,6 +44,7 @@ class NotebookBudget:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self.megabytes: dict[str, float] = {}
+        self.over: set[str] = set()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -58,7 +59,8 @@ class NotebookBudget:
         notebook = str(item.path.relative_to(item.config.rootpath))
         report.user_properties.append(("notebook", [notebook, call.duration, megabytes]))
         problem = overrun(self.seconds.get(notebook, 0.0) + call.duration, megabytes)
-        if problem and report.passed:
+        if problem and call.when == "call" and report.passed and notebook not in self.over:
+            self.over.add(notebook)
             report.outcome, report.longrepr = "failed", f"{item.nodeid}: {problem}"
         return report
 
