@@ -33,6 +33,7 @@ def test_floats_arrays_and_tensors_of_any_leading_shape_agree(s):
     x, y = map(float, points[1, 2])
     assert s.at(x, y) == pytest.approx(value[1, 2])
     assert s.slope(x, y) == pytest.approx(tuple(gradient[1, 2]))
+    torch.testing.assert_close(s.gradient_at(tensor[1, 2]), s.gradient(tensor[1, 2]))
 
 
 @pytest.mark.parametrize("s", ALL, ids=lambda s: s.name)

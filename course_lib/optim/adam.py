@@ -45,12 +45,13 @@ def adam(
 
     def update(grads: Tensors, state: AdamState, params: Tensors) -> tuple[list[Tensor], AdamState]:
         t = state.step + 1
+        bias1, bias2 = 1 - b1**t, 1 - b2**t
         mean = [b1 * m + (1 - b1) * g for m, g in zip(state.mean, grads, strict=True)]  # (1)
         square = [b2 * v + (1 - b2) * g * g for v, g in zip(state.square, grads, strict=True)]  # (2)
-        mean_hat = [(m / (1 - b1**t)).to(m.dtype) for m in mean]  # (3)
-        square_hat = [(v / (1 - b2**t)).to(v.dtype) for v in square]  # (4)
+        mean_hat = [m / bias1 for m in mean]  # (3)
+        square_hat = [v / bias2 for v in square]  # (4)
         steps = [-lr * m / (v.sqrt() + eps) for m, v in zip(mean_hat, square_hat, strict=True)]  # (5)
-        return steps, AdamState(t, mean, square)
+        return [s.to(g.dtype) for s, g in zip(steps, grads, strict=True)], AdamState(t, mean, square)
 
     return Transform(init, update)
 
