@@ -135,6 +135,7 @@ def test_the_thread_setting_is_put_back_even_after_an_error():
         torch.set_num_threads(threads)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_gradient_variance_falls_as_one_over_the_batch(seed):
     result = gradient_variance(seed=seed)
@@ -151,6 +152,7 @@ def test_sampling_without_replacement_beats_with(seed):
     assert result.independent.mean() > 1.15 * result.distinct.mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_two_batch_sizes_estimate_the_noise_scale_and_one_cannot(seed):
     result = noise_scale(seed=seed)
@@ -164,6 +166,7 @@ def sweep():
     return batch_sweep()
 
 
+@pytest.mark.slow
 def test_steps_follow_the_law_of_the_critical_batch(sweep):
     fewest, critical = sweep.fit
     np.testing.assert_allclose(sweep.steps, fewest * (1 + critical / sweep.batches), rtol=0.4)
@@ -173,13 +176,15 @@ def test_steps_follow_the_law_of_the_critical_batch(sweep):
     assert sweep.examples[-1] > 2.5 * sweep.examples[0]  # above it, it does
 
 
+@pytest.mark.slow
 def test_the_best_learning_rate_grows_with_the_batch_until_it_does_not(sweep):
     early = np.polyfit(np.log(sweep.batches[:6]), np.log(sweep.lrs[:6]), 1)[0]
     assert early == pytest.approx(1, abs=0.25)
     assert sweep.lrs[-1] <= 2 * sweep.lrs[5]
 
 
-@pytest.mark.parametrize(("seeds", "seed"), [(4, 0), (2, 10)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("seeds", "seed"), [(3, 0), (2, 10)])
 def test_linear_scaling_holds_until_it_breaks(seeds, seed):
     result = linear_scaling(seeds=seeds, seed=seed)
     assert result.holds_to in (64, 128)
@@ -187,6 +192,7 @@ def test_linear_scaling_holds_until_it_breaks(seeds, seed):
     assert result.fixed[-1] > 40 * result.fixed[0]
 
 
+@pytest.mark.slow
 def test_smaller_batches_win_at_equal_epochs_and_not_at_equal_steps():
     epochs, steps = generalization("equal epochs"), generalization("equal steps")
     assert epochs.comparison.higher == 0
@@ -215,6 +221,7 @@ def test_power_iteration_finds_the_hessian_s_largest_eigenvalue():
     assert found == pytest.approx(float(eigenvalues[eigenvalues.abs().argmax()]), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lr", "seed"), [(0.4, 0), (0.5, 1), (0.7, 2), (1.0, 3)])
 def test_full_batch_descent_drives_the_sharpness_to_the_edge_and_hovers(lr, seed):
     result = edge_of_stability(lr, 500, seed=seed)
@@ -224,11 +231,13 @@ def test_full_batch_descent_drives_the_sharpness_to_the_edge_and_hovers(lr, seed
     assert result.losses[-1] < 0.5 * result.losses[result.arrival]  # ... and yet falls
 
 
-def test_below_the_edge_the_loss_falls_at_every_step():
-    result = edge_of_stability(0.2, 300)
-    assert result.arrival is None
-    assert np.all(np.diff(result.losses) < 0)
-    assert result.sharpness[-1] > 1.5 * result.sharpness[10]
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_small_learning_rate_falls_at_every_step_into_a_sharper_place(seed):
+    small, large = edge_of_stability(0.2, 800, seed=seed), edge_of_stability(0.5, 800, seed=seed)
+    assert small.arrival is None
+    assert np.all(np.diff(small.losses) < 0)
+    assert small.sharpness[-1] > 1.5 * large.sharpness[-20:].mean()
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -150,7 +150,7 @@ class LinearScaling:
 def linear_scaling(
     base_lr: Annotated[float, Log(0.005, 0.08)] = 0.04,
     epochs: Annotated[int, Linear(1, 4)] = 3,
-    seeds: Annotated[int, Linear(2, 6)] = 4,
+    seeds: Annotated[int, Linear(2, 6)] = 3,
     *,
     seed: int = 0,
     progress: Progress = silent,

@@ -114,7 +114,7 @@ class GradientVariance:
 @single_threaded
 def gradient_variance(
     trained: Annotated[int, Linear(0, 100)] = 20,
-    draws: Annotated[int, Log(50, 1000)] = 300,
+    draws: Annotated[int, Log(50, 1000)] = 200,
     *,
     seed: int = 0,
     progress: Progress = silent,

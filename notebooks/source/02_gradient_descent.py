@@ -304,11 +304,10 @@ picture(sweep, draw_batch_sweep)
 
 # %% tags=["check"]
 fewest, critical = sweep.fit
-assert scale.growth > 20
-assert scale.naive.max() < 8.5
+assert scale.naive.max() < 8.5 < 20 < scale.growth
 assert np.allclose(scale.estimated[:6], scale.exact[:6], rtol=0.3)
 assert np.allclose(sweep.steps, fewest * (1 + critical / sweep.batches), rtol=0.4)
-assert 0.5 < sweep.noise_scale / critical < 2
+assert max(abs(critical - 190), abs(sweep.noise_scale - 200)) < 40
 assert sweep.examples[:5].max() < 1.6 * sweep.examples[:5].min()
 assert sweep.examples[-1] > 2.5 * sweep.examples[0]
 worth.reveal(critical)
@@ -397,7 +396,7 @@ picture(epochs, draw_generalization)
 picture(steps, draw_generalization)
 
 # %% [markdown]
-# At equal epochs the small batch is ahead by somewhat less than one percentage point, and the interval excludes
+# At equal epochs the small batch is ahead by roughly a percentage point, and the interval excludes
 # zero. Let both take equally many steps and the difference is gone: *not distinguishable*. The small batch was
 # not in a better place, it had taken sixteen times as many steps. (With equal steps the large batch sees sixteen
 # times the examples, which is its own way of being unequal. There is no neutral budget; say which you used.)
@@ -444,15 +443,14 @@ training
 # And a small $\eta$, 0.2 here, keeps the loss falling at every step, but takes you to a sharper place.
 
 # %% tags=["check"]
-run, slow = training.result, edge_of_stability(lr=0.2, steps=300)
+run, slow = training.result, edge_of_stability(lr=0.2)
 assert run.sharpness[0] < 2.5
-assert run.arrival is not None
 assert 0.95 < run.hover < 1.1
 assert run.rises > 0.25
 assert run.losses[-1] < 0.5 * run.losses[run.arrival]
 assert slow.arrival is None
 assert all(np.diff(slow.losses) < 0)
-assert slow.sharpness[-1] > 1.5 * slow.sharpness[10]
+assert slow.sharpness[-1] > 1.5 * run.sharpness[-20:].mean()
 
 # %% [markdown]
 # ## Summary
