@@ -228,6 +228,6 @@ def test_a_notebook_is_measured_bounded_and_cut_off_from_the_network(pytester, m
 
 def test_the_bounds_of_a_notebook():
     assert notebook_budget.overrun(59, 800) is None
-    assert notebook_budget.overrun(119, 800) is None
-    assert "has taken 121 s up to here" in str(notebook_budget.overrun(121, 800))
+    assert notebook_budget.overrun(179, 800) is None
+    assert "has taken 181 s up to here" in str(notebook_budget.overrun(181, 800))
     assert "has held 2049 MB" in str(notebook_budget.overrun(10, 2049))

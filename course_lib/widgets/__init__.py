@@ -2,6 +2,7 @@
 
 from course_lib.widgets.explorer import Explorer, explore
 from course_lib.widgets.predict import Curve, Order, predict
+from course_lib.widgets.questions import questions
 from course_lib.widgets.still import picture
 
-__all__ = ["Curve", "Explorer", "Order", "explore", "picture", "predict"]
+__all__ = ["Curve", "Explorer", "Order", "explore", "picture", "predict", "questions"]
