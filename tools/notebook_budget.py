@@ -2,8 +2,8 @@
 
     python -m pytest -p tools.notebook_budget --nbval-lax notebooks/01_backprop.ipynb
 
-A notebook promises 60 s on two idle cores and 2 GB. The cell that takes it past three times the seconds (a loaded or slow
-machine) or past the memory fails. Kernels run in a profile of their own in which the network is refused.
+A notebook promises 60 s on two idle cores and 2 GB. The cell that takes it past three times the seconds (a loaded or
+slow machine) or past the memory fails. Kernels run in a profile of their own in which the network is refused.
 """
 
 import re
