@@ -166,12 +166,13 @@ def test_torch_falls_into_the_same_trap():
     assert np.array_equal(np.isnan(x.grad.numpy()), np.isnan(where_trap().gradients))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(5))
 def test_the_array_engine_reads_digits(seed):
-    result = digits_training(epochs=10, seed=seed)
-    assert result.accuracy >= 0.95
+    result = digits_training(seed=seed)
+    assert 0.965 <= result.accuracy <= 0.995
+    assert result.test[5] >= 0.95
     assert result.losses[0] > 1.5
-    assert len(result.test) == 11
+    assert len(result.test) == 21
 
 
 def test_a_diverging_run_is_a_result():

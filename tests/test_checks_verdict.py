@@ -75,6 +75,13 @@ def test_two_mistakes_in_one_output_get_no_name():
     assert "y[2] is 3, expected 18" in found.evidence
 
 
+def test_a_mistake_that_two_names_would_fit_gets_none():
+    twins = [Mutant(name, name, lambda x: x) for name in ("one", "other")]
+    cases = [Case("three numbers", {"x": X})]
+    found = judge("square", lambda x: x, lambda x: x * x, cases, twins, outputs=("y",), verified="it")
+    assert (found.status, found.mistake) == ("wrong", "")
+
+
 def test_one_known_and_one_unknown_mistake_get_no_name():
     assert verdict(lambda x, k: (k * x, 7 * x)).mistake == ""
 
@@ -93,6 +100,13 @@ def test_the_learners_own_line_is_shown():
     assert "stopped with an error" in found.message
     assert "in mine: return y, np.linalg.inv(y)" in found.evidence
     assert "LinAlgError" in found.evidence
+
+
+def test_the_line_is_shown_although_an_earlier_case_is_wrong_in_numbers():
+    def mine(x, k):
+        return (x, x) if x.ndim == 1 else x.no_such_thing
+
+    assert "in mine: return (x, x) if x.ndim == 1 else x.no_such_thing" in verdict(mine).evidence
 
 
 def test_an_error_in_a_helper_beside_the_function_shows_the_helpers_line():

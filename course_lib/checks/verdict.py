@@ -19,7 +19,7 @@ import torch
 Outputs = tuple[np.ndarray, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """The answer to an attempt: `evidence` is what was seen, `mistake` the name of the mutant that does the same."""
 
@@ -35,6 +35,8 @@ class Verdict:
 
     def __str__(self) -> str:
         return "\n".join(line for line in (f"{self.exercise}: {self.status}. {self.message}", self.evidence) if line)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         color = {"passed": "#009E73", "not attempted": "#7F7F7F", "wrong": "#D55E00"}[self.status]
@@ -131,9 +133,7 @@ def judge(
     evidence = _difference(got, wanted, cases, outputs, tolerance)
     named: dict[str, str] = {}
     for i in wrong:
-        suspects = {
-            m.name: m.explanation for m in mutants if _same_mistake(m, i, got, wanted, cases, outputs, tolerance)
-        }
+        suspects = {m.name: m.explanation for m in mutants if _same_mistake(m, i, got, cases, outputs, tolerance)}
         if len(suspects) != 1:
             break
         named |= suspects
@@ -141,25 +141,24 @@ def judge(
         if named:
             return say("wrong", " ".join(named.values()), evidence, "; ".join(named))
     if len(ran) < len(cases):
-        return say("wrong", "Your function stopped with an error.", evidence)
+        first = next(g.evidence for g in got if isinstance(g, _Crash))
+        return say("wrong", "Your function stopped with an error.", first)
     return say("wrong", "This differs from the reference, and not in a way the check knows by name.", evidence)
 
 
-def _same_mistake(mutant, i, got, wanted, cases, outputs, tolerance) -> bool:
-    """Whether the mutant's i-th output is the learner's in all cases, with at least one wrong array among them."""
-    seen_wrong = False
-    for g, w, case in zip(got, wanted, cases, strict=True):
+def _same_mistake(mutant, i, got, cases, outputs, tolerance) -> bool:
+    """Whether the mutant's i-th output is the learner's in every case, an error where the learner's is an error."""
+    for g, case in zip(got, cases, strict=True):
         try:
             with np.errstate(all="ignore"):
                 theirs = _arrays(mutant.function(*copy.deepcopy(list(case.arguments.values()))), outputs)[i]
         except Exception as error:
             if not (isinstance(g, _Crash) and g.kind is type(error)):
                 return False
-            continue
-        if isinstance(g, _Crash) or not _same(g[i], theirs, tolerance):
-            return False
-        seen_wrong |= not _same(theirs, w[i], tolerance)
-    return seen_wrong
+        else:
+            if isinstance(g, _Crash) or not _same(g[i], theirs, tolerance):
+                return False
+    return True
 
 
 def _difference(got, wanted, cases, outputs, tolerance) -> str:

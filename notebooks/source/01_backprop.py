@@ -187,9 +187,10 @@ check
 #
 # $$h = \epsilon^{1/3}, \qquad \text{where the error is about } \epsilon^{2/3} .$$
 #
-# In float64 that is $h = 6 \cdot 10^{-6}$ and ten good digits; in float32, $h = 5 \cdot 10^{-3}$ and not quite five.
+# In float64 that is $h = 6 \cdot 10^{-6}$ and ten good digits; in float32, $h = 5 \cdot 10^{-3}$ and
+# five at best.
 # Switch `dtype`, and see why gradients are checked in float64: in float32 a correct gradient and one that is wrong by
-# a part in ten thousand look the same.
+# a part in a hundred thousand look the same.
 
 # %% tags=["check"]
 for dtype, cube_root in (("float32", 4.9e-3), ("float64", 6.1e-6)):
@@ -372,8 +373,7 @@ left_over.reveal(chain_shrinkage("sigmoid", depth=20).total)
 #
 # The real thing: 1,797 images of handwritten digits, $8 \times 8$ pixels, of which 1,077 are for training and 360,
 # never touched, for the test. A network $64 \to 64 \to 10$ with ReLU, the cross-entropy loss of its ten outputs, and
-# plain minibatch descent, $\theta \leftarrow \theta - \eta\, g$: a hundred lines of array engine, numpy, and
-# nothing else.
+# plain minibatch descent, $\theta \leftarrow \theta - \eta\, g$: the array engine, numpy, and nothing else.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** The test accuracy after 20 epochs (passes over the training images), and how many seconds they take.
@@ -433,8 +433,8 @@ assert all(split_batch(parts, seed=s).gap < 1e-12 for parts in (2, 4, 60) for s 
 # segments. On the way back it computes one segment after the other again, from its border, and uses it at once. It is
 # switched on in most training runs of large language models today.
 #
-# `course_lib.autograd.checkpoint` does it, in ten lines. The experiment runs a chain of $n$ layers with it and counts
-# how many layer outputs are alive at the same time.
+# `course_lib.autograd.checkpoint` does it, in a dozen lines. The experiment runs a chain of $n$ layers with it and
+# counts how many layer outputs are alive at the same time.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** With $n = 36$ layers: which number of segments needs the least memory, how much is that, and how many
