@@ -228,14 +228,12 @@ def _same_input(before: Any, after: Any) -> bool:
 
 def _does_nothing(fn: Any) -> bool:
     """Whether the body is a blank: `...`, `pass` or a docstring alone."""
-    code = getattr(fn, "__code__", None)
+    if not hasattr(fn, "__code__"):
+        return False
+    steps = list(dis.get_instructions(fn.__code__))
     idle = {"RESUME", "NOP", "POP_TOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "COPY_FREE_VARS"}
-    return code is not None and {i.opname for i in dis.get_instructions(code)} <= idle and _returns_none(fn, code)
-
-
-def _returns_none(fn: Any, code: Any) -> bool:
-    last = list(dis.get_instructions(code))[-2:]
-    return any(i.argval is None or i.argval is ... for i in last if i.opname in ("LOAD_CONST", "RETURN_CONST"))
+    loaded = [step.argval for step in steps if step.opname in ("LOAD_CONST", "RETURN_CONST")]
+    return {step.opname for step in steps} <= idle and loaded[-1] in (None, ...)
 
 
 def _brief(thing: Any) -> str:
