@@ -62,7 +62,7 @@ class BatchSweep:
 @experiment
 @single_threaded
 def batch_sweep(
-    target: Annotated[float, Log(0.08, 0.5)] = 0.15, *, seed: int = 0, progress: Progress = silent
+    target: Annotated[float, Log(0.1, 0.5)] = 0.15, *, seed: int = 0, progress: Progress = silent
 ) -> BatchSweep:
     """For batches from 2 to 512, race 24 networks (eight learning rates, three seeds) to a training loss of `target`.
 
@@ -149,8 +149,8 @@ class LinearScaling:
 @single_threaded
 def linear_scaling(
     base_lr: Annotated[float, Log(0.005, 0.08)] = 0.04,
-    epochs: Annotated[int, Linear(1, 4)] = 3,
-    seeds: Annotated[int, Linear(2, 6)] = 3,
+    epochs: Annotated[int, Linear(1, 3)] = 3,
+    seeds: Annotated[int, Linear(2, 4)] = 3,
     *,
     seed: int = 0,
     progress: Progress = silent,

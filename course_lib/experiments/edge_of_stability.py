@@ -78,7 +78,7 @@ class Edge:
 @single_threaded
 def edge_of_stability(
     lr: Annotated[float, Log(0.2, 1.0)] = 0.5,
-    steps: Annotated[int, Linear(200, 1500)] = 800,
+    steps: Annotated[int, Linear(200, 1000)] = 800,
     *,
     seed: int = 0,
     progress: Progress = silent,

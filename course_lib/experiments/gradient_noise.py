@@ -114,7 +114,7 @@ class GradientVariance:
 @single_threaded
 def gradient_variance(
     trained: Annotated[int, Linear(0, 100)] = 20,
-    draws: Annotated[int, Log(50, 1000)] = 200,
+    draws: Annotated[int, Log(50, 400)] = 200,
     *,
     seed: int = 0,
     progress: Progress = silent,
@@ -172,8 +172,8 @@ class NoiseScale:
 @single_threaded
 def noise_scale(
     small: Annotated[int, Log(2, 32)] = 8,
-    big: Annotated[int, Log(64, 512)] = 128,
-    draws: Annotated[int, Log(50, 500)] = 200,
+    big: Annotated[int, Log(64, 256)] = 128,
+    draws: Annotated[int, Log(50, 200)] = 200,
     *,
     seed: int = 0,
     progress: Progress = silent,

@@ -62,8 +62,14 @@ def draw_linear_scaling(result: LinearScaling, figure: Figure):
 def draw_generalization(result: Generalization, figure: Figure):
     """Left each seed's test accuracy, right the interval of the paired difference."""
     left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
-    left.set(ylabel="test accuracy (%)", xlim=(-0.5, 1.5))
-    right.set(xlabel="small less large (percentage points)", ylim=(-1, 1), yticks=[], xlim=(-3, 3))
+    left.set(xlabel="batch size", ylabel="test accuracy (%)", xlim=(-0.5, 1.5))
+    right.set(
+        ylabel="95 % interval over the seeds",
+        xlabel="small less large (percentage points)",
+        ylim=(-1, 1),
+        yticks=[],
+        xlim=(-3, 3),
+    )
     right.axvline(0, color=GREY, lw=1)
 
     def redraw(result: Generalization):
@@ -74,7 +80,7 @@ def draw_generalization(result: Generalization, figure: Figure):
         pairs = 100 * np.stack([result.small, result.large])
         left.plot([0, 1], pairs, "o-", color=BLUE, lw=0.8, ms=4, alpha=0.6)
         left.plot([0, 1], pairs.mean(axis=1), "D", color=ORANGE, ms=9)
-        left.set_xticks([0, 1], [f"batch {size}" for size in result.sizes])
+        left.set_xticks([0, 1], [str(size) for size in result.sizes])
         left.set_ylim(pairs.min() - 0.5, min(pairs.max() + 0.5, 101))
         low, mid, high = (100 * v for v in (result.comparison.low, result.comparison.mean, result.comparison.high))
         right.plot([low, high], [0, 0], color=BLUE, lw=3, solid_capstyle="butt")

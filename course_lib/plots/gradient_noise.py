@@ -81,7 +81,11 @@ def draw_noise_scale(result: NoiseScale, figure: Figure):
 def draw_replacement(result: Replacement, figure: Figure):
     """Each seed's training loss with replacement and without, joined by a line."""
     ax = figure.subplots()
-    ax.set(ylabel="training loss after equal epochs (nats)", xlim=(-0.5, 1.5))
+    ax.set(
+        xlabel="how the examples of an epoch are drawn",
+        ylabel="training loss after equal epochs (nats)",
+        xlim=(-0.5, 1.5),
+    )
     ax.set_xticks([0, 1], ["with replacement", "without (shuffled)"])
 
     def redraw(result: Replacement):
