@@ -86,6 +86,7 @@ def test_a_dragged_slider_changes_the_picture_and_nothing_flickers_or_jumps(page
     expect(picture).to_be_visible()
     page.get_by_text("'below'").last.wait_for()
     page.wait_for_timeout(500)
+    expect(page.get_by_text("swing(damping=0.1, phase=0.0")).to_be_visible()  # shown as called, not as rounded
     before, place = picture.screenshot(), picture.bounding_box()
     below = page.get_by_text("'below'").last.bounding_box()
     with Screencast(page) as film:

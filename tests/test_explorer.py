@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import io
+import math
 
 import matplotlib as mpl
 import numpy as np
@@ -91,6 +92,19 @@ def test_the_call_shown_is_the_call_that_ran():
     assert "damping=0.123," in explorer.call.value
 
 
+def test_a_value_that_the_front_end_rounds_to_a_position_is_no_movement():
+    explorer = explore(swing, draw_swing)
+    for damping in (0.1, 0.1234):
+        explorer.set(damping=damping)
+        slider = explorer.controls["damping"]
+        position = round(math.log10(damping / 0.01) / slider.step) * slider.step
+        slider.value = 0.01 * 10**position
+        assert explorer.result.damping == damping
+        slider.value = 0.01 * 10 ** (position + slider.step)
+        assert explorer.result.damping != damping
+    assert math.log10(0.1 / 0.01) / slider.step == pytest.approx(100)
+
+
 def test_set_keeps_values_exact_and_refuses_bad_ones():
     explorer = explore(swing, draw_swing)
     explorer.set(damping=0.123456, shape="sine")
@@ -131,7 +145,7 @@ def test_an_error_is_one_sentence_in_place_and_the_picture_stays():
         await explorer.settled()
 
     asyncio.run(move())
-    assert explorer.reading.value == "<b>the swing broke</b>"
+    assert "<b>the swing broke</b>" in explorer.reading.value
     assert explorer.picture.value == before
 
 
@@ -163,7 +177,7 @@ def test_stop_ends_a_slow_run_and_says_so():
 
     asyncio.run(stop())
     assert explorer.result.damping == 0.1
-    assert explorer.reading.value.startswith("Stopped")
+    assert "Stopped" in explorer.reading.value
 
 
 def test_without_a_front_end_there_is_a_picture_and_a_sentence():

@@ -1,6 +1,7 @@
 """JupyterLab in a real browser: what the browser tests and the latency benchmark drive."""
 
 import base64
+import json
 import os
 import shutil
 import socket
@@ -26,6 +27,10 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
+SETTINGS = {
+    "notebook-extension/tracker": {"windowingMode": "none"},  # keep the cells that are off the screen in the page
+    "apputils-extension/notification": {"fetchNews": "false"},  # no dialog about news over the page
+}
 KERNEL_READY = """async () => {
     const context = jupyterapp.shell.currentWidget.sessionContext;
     await context.ready;
@@ -51,12 +56,13 @@ def jupyterlab(folder: Path, python_path: Path | None = None) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    tracker = folder / ".LAB_SETTINGS" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
-    tracker.parent.mkdir(parents=True, exist_ok=True)
-    tracker.write_text('{"windowingMode": "none"}')  # keep the cells that are off the screen in the page
+    for plugin, setting in SETTINGS.items():
+        path = folder / ".LAB_SETTINGS" / "@jupyterlab" / f"{plugin}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(setting))
     homes = {f"JUPYTER{name}_DIR": str(folder / f".{name}") for name in ("_CONFIG", "LAB_SETTINGS", "LAB_WORKSPACES")}
     options = [f"--port={port}", "--ip=127.0.0.1", "--no-browser", "--allow-root", "--expose-app-in-browser"]
-    options += ["--IdentityProvider.token=", "--LabApp.news_url=None", f"--ServerApp.root_dir={folder}"]
+    options += ["--IdentityProvider.token=", f"--ServerApp.root_dir={folder}"]
     server = subprocess.Popen(
         [sys.executable, "-m", "jupyterlab", *options],
         env=os.environ | homes | {"COURSE_LIB_HOME": str(folder / ".course_lib"), "PYTHONPATH": str(python_path or "")},

@@ -30,8 +30,21 @@ def control_widget(control: Control, value: Any, *, description: str = "") -> w.
     look["readout_format"] = ".3g"
     if isinstance(control, Log):
         low, high = math.log10(control.low), math.log10(control.high)
-        return w.FloatLogSlider(min=low, max=high, step=(high - low) / NOTCHES, **look)
-    return w.FloatSlider(min=control.low, max=control.high, step=(control.high - control.low) / NOTCHES, **look)
+        return w.FloatLogSlider(min=low, max=high, step=notch(low, math.log10(value), high), **look)
+    return w.FloatSlider(min=control.low, max=control.high, step=notch(control.low, value, control.high), **look)
+
+
+def notch(low: float, start: float, high: float) -> float:
+    """The distance between two positions, such that `start` is one of them: the front end rounds to positions."""
+    usual = (high - low) / NOTCHES
+    return (start - low) / max(round((start - low) / usual), 1) if start > low else usual
+
+
+def same_notch(control: w.ValueWidget, a: Any, b: Any) -> bool:
+    """Whether two values of a float slider are shown at one position."""
+    if isinstance(control, w.FloatLogSlider):
+        a, b = math.log10(a), math.log10(b)
+    return isinstance(control, w.FloatLogSlider | w.FloatSlider) and abs(a - b) < 0.5 * control.step
 
 
 def rounded(control: Control, value: Any) -> Any:

@@ -7,13 +7,14 @@ import inspect
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import ipywidgets as w
 
 from course_lib.controls import controls_of
 from course_lib.widgets.canvas import SIZE, Draw, LivePicture
-from course_lib.widgets.control import control_widget, rounded
+from course_lib.widgets.control import control_widget, rounded, same_notch
 
 T = TypeVar("T")
 
@@ -46,14 +47,15 @@ class Explorer(w.VBox):
         self._wanted: dict[str, Any] | None = None
         self._worker: asyncio.Task | None = None
         self._stopping = False
+        self._by_hand = True
 
         self.picture, self.call = LivePicture(draw, size), w.HTML()
         self.reading = w.HTML(layout={"min_height": "4.5em", "max_width": "26em", "overflow": "auto"})
         self.bar = w.FloatProgress(value=0.0, min=0.0, max=1.0, layout={"width": "12em", "visibility": "hidden"})
         self.stop = w.Button(description="Stop", icon="stop", layout={"width": "6em", "visibility": "hidden"})
         self.stop.on_click(lambda _: self._halt())
-        for control in self.controls.values():
-            control.observe(self._moved, names="value")
+        for name, control in self.controls.items():
+            control.observe(lambda _, name=name: self._moved(name), names="value")
         side = [self.reading, *([w.HBox([self.bar, self.stop])] if self.slow else [])]
         panel = w.HBox([w.VBox(list(self.controls.values())), w.VBox(side)], layout={"flex_flow": "row wrap"})
         super().__init__([panel, self.picture, self.call])
@@ -71,19 +73,30 @@ class Explorer(w.VBox):
         self.values = wanted
         for name, value in values.items():
             control = self.controls[name]
-            control.unobserve(self._moved, names="value")
-            if isinstance(control, w.SelectionSlider) and value not in control.options:
+            if isinstance(control, w.SelectionSlider):
                 value = min(control.options, key=lambda option: abs(option - value))
-            control.value = value
-            control.observe(self._moved, names="value")
+            with self._hands_off():
+                control.value = value
+
+    @contextmanager
+    def _hands_off(self) -> Iterator[None]:
+        """Controls that move in this context start no run."""
+        self._by_hand = False
+        try:
+            yield
+        finally:
+            self._by_hand = True
 
     async def settled(self) -> None:
         """Wait until the run that a hand started has ended."""
         while self._worker is not None and not self._worker.done():
             await asyncio.wait([self._worker])
 
-    def _moved(self, change: Any) -> None:
-        self.values = {name: rounded(self.legal[name], c.value) for name, c in self.controls.items()}
+    def _moved(self, name: str) -> None:
+        control = self.controls[name]
+        if not self._by_hand or same_notch(control, control.value, self.values[name]):
+            return  # no hand did that: the front end rounded the value to a position of its slider
+        self.values = self.values | {name: rounded(self.legal[name], control.value)}
         try:
             if not self.slow or self._key(self.values) in self._results:
                 self._run_now(self.values)
@@ -146,17 +159,20 @@ class Explorer(w.VBox):
     def _show(self, values: dict[str, Any], result: Any) -> None:
         self.picture.show(result)
         self.result = result
-        self.reading.value = html.escape(result.summary())
+        self._say(html.escape(result.summary()))
         arguments = ", ".join(f"{name}={value!r}" for name, value in (self.fixed | values).items())
         code = html.escape(f"{self.experiment.__name__}({arguments})")
         self.call.value = f'<code style="user-select: all" title="click to select">{code}</code>'
 
+    def _say(self, text: str) -> None:
+        self.reading.value = f'<div role="status" style="line-height: 1.5">{text}</div>'
+
     def _complain(self, error: Exception) -> None:
-        self.reading.value = f"<b>{html.escape(str(error) or type(error).__name__)}</b>"
+        self._say(f"<b>{html.escape(str(error) or type(error).__name__)}</b>")
 
     def _halt(self) -> None:
         self._wanted, self._stopping = None, True
-        self.reading.value = "Stopped. The picture shows the last finished run; move a control to run again."
+        self._say("Stopped. The picture shows the last finished run; move a control to run again.")
 
     def _busy(self, running: bool) -> None:
         self.bar.value = 0.0
