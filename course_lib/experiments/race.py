@@ -1,0 +1,254 @@
+"""Five optimizers start together on a surface in the plane: who gets down first, and how long are their steps?"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from course_lib.controls import Linear, Log, Progress, experiment, silent
+from course_lib.optim import Transform, descend
+from course_lib.surfaces import SURFACES, Surface, ravine
+
+Array = NDArray[np.float64]
+Rule = Callable[[Any], Any]
+Factory = Callable[[float, float], Transform]
+Ground = Literal["ravine", "turned ravine", "rosenbrock", "saddle", "beale"]
+GROUNDS: dict[str, Surface] = {**SURFACES, "turned ravine": ravine(20.0, np.pi / 4)}
+EDGE = 1e4  # a run that leaves the square |x|, |y| < EDGE is lost, and stays where it left
+
+
+def _sgd(lr: Any, beta: float) -> Rule:
+    return lambda g: -lr * g
+
+
+def _momentum(lr: Any, beta: float) -> Rule:
+    v: Any = 0.0
+
+    def step(g: Any) -> Any:
+        nonlocal v
+        v = beta * v + g
+        return -lr * v
+
+    return step
+
+
+def _nesterov(lr: Any, beta: float) -> Rule:
+    v: Any = 0.0
+
+    def step(g: Any) -> Any:
+        nonlocal v
+        v = beta * v + g
+        return -lr * (g + beta * v)
+
+    return step
+
+
+def _rmsprop(lr: Any, beta: float, b2: float = 0.99, eps: float = 1e-8) -> Rule:
+    s: Any = 0.0
+
+    def step(g: Any) -> Any:
+        nonlocal s
+        s = b2 * s + (1 - b2) * g * g
+        return -lr * g / (s**0.5 + eps)
+
+    return step
+
+
+def _adam(lr: Any, beta: float, b2: float = 0.999, eps: float = 1e-8) -> Rule:
+    m: Any = 0.0
+    s: Any = 0.0
+    left1 = left2 = 1.0
+
+    def step(g: Any) -> Any:
+        nonlocal m, s, left1, left2
+        left1, left2 = left1 * beta, left2 * b2
+        m = beta * m + (1 - beta) * g
+        s = b2 * s + (1 - b2) * g * g
+        return -lr * m / (1 - left1) / ((s / (1 - left2)) ** 0.5 + eps)
+
+    return step
+
+
+RULES: dict[str, Callable[[Any, float], Rule]] = {
+    "SGD": _sgd,
+    "momentum": _momentum,
+    "Nesterov": _nesterov,
+    "RMSProp": _rmsprop,
+    "Adam": _adam,
+}
+"""name -> (lr, beta) -> the step for each gradient of one coordinate. With floats a microsecond; lr may be an array.
+
+Each does what the transform of that name does in course_lib.optim; beta is Adam's b1, and SGD and RMSProp have none.
+"""
+
+
+@dataclass(frozen=True)
+class Race:
+    """Runs on one ground. paths[name]: (steps+1, 2), row 0 the start. slopes[name]: (steps, 2), the gradient that each
+    step was given, noise included. A lost run stays where it left the square |x|, |y| < 1e4."""
+
+    ground: str
+    paths: Mapping[str, Array]
+    slopes: Mapping[str, Array]
+    lr: float
+    beta: float
+
+    def gap(self, name: str) -> Array:
+        """(steps+1,) height above the lowest point of the surface."""
+        place = GROUNDS[self.ground]
+        return place.value(self.paths[name]) - place.at(*place.minimum)
+
+    def velocity(self, name: str) -> Array:
+        """(steps, 2) the steps taken."""
+        return np.diff(self.paths[name], axis=0)
+
+    def effective(self, name: str) -> Array:
+        """(steps,) the step's length over the gradient's: the learning rate of the SGD that steps as far; NaN at 0."""
+        length, slope = (np.linalg.norm(a, axis=1) for a in (self.velocity(name), self.slopes[name]))
+        return np.divide(length, slope, out=np.full_like(length, np.nan), where=slope > 0)
+
+    def lost(self, name: str) -> bool:
+        """Whether the run left the square |x|, |y| < 1e4."""
+        return bool(np.abs(self.paths[name][-1]).max() >= EDGE)
+
+    def steps_to(self, name: str, gap: float) -> int | None:
+        """The first step at which the height above the minimum is below `gap`; None if it never is."""
+        low = self.gap(name) < gap
+        return int(low.argmax()) if low.any() else None
+
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """The names by the height at which they end, lowest first, the lost ones last."""
+        return tuple(sorted(self.paths, key=lambda name: np.inf if self.lost(name) else self.gap(name)[-1]))
+
+    def summary(self) -> str:
+        ends = [f"{n} {'lost' if self.lost(n) else format(self.gap(n)[-1], '.2g')}" for n in self.ranking]
+        steps = len(next(iter(self.slopes.values())))
+        return f"{self.ground}, learning rate {self.lr:.3g}, height after {steps} steps: {', '.join(ends)}"
+
+
+@experiment
+def race(
+    ground: Ground = "ravine",
+    lr: Annotated[float, Log(1e-4, 1.0)] = 0.02,
+    beta: Annotated[float, Linear(0.0, 0.99)] = 0.9,
+    steps: Annotated[int, Linear(1, 300)] = 80,
+    noise: Annotated[float, Linear(0.0, 5.0)] = 0.0,
+    *,
+    optimizers: Sequence[str] | Mapping[str, Factory] = tuple(RULES),
+    seed: int = 0,
+) -> Race:
+    """Run each optimizer from the surface's start, all with one learning rate and one beta.
+
+    optimizers: names of RULES, or name -> (lr, beta) -> Transform, such as {"AdamW": lambda lr, beta: adamw(lr, beta)}.
+    noise: standard deviation of the normal noise that is added to each coordinate of each gradient; step t has the same
+    noise for all. Raises ValueError for an unknown name or none at all.
+    """
+    if not optimizers:
+        raise ValueError("race: optimizers must name at least one")
+    place = GROUNDS[ground]
+    added = noise * np.random.default_rng(seed).standard_normal((steps, 2)) if noise else np.zeros((steps, 2))
+    runs = {name: _run(place, _mover(optimizers, name, lr, beta), added) for name in optimizers}
+    return Race(ground, {n: path for n, (path, _) in runs.items()}, {n: g for n, (_, g) in runs.items()}, lr, beta)
+
+
+Mover = Callable[[float, float, float, float], tuple[float, float]]
+
+
+def _mover(optimizers: Sequence[str] | Mapping[str, Factory], name: str, lr: float, beta: float) -> Mover:
+    """(gradient, position) -> step, each as two floats; by floats where the rule is known, else by the transform."""
+    if not isinstance(optimizers, Mapping):
+        if name not in RULES:
+            raise ValueError(f"race: optimizers must be among {', '.join(RULES)}, got {name!r}")
+        across, along = RULES[name](lr, beta), RULES[name](lr, beta)
+        return lambda gx, gy, x, y: (across(gx), along(gy))
+    transform = optimizers[name](lr, beta)
+    state = transform.init([torch.zeros(2, dtype=torch.float64)])
+
+    def move(gx: float, gy: float, x: float, y: float) -> tuple[float, float]:
+        nonlocal state
+        slope, here = (torch.tensor(pair, dtype=torch.float64) for pair in ((gx, gy), (x, y)))
+        steps, state = transform.update([slope], state, [here])
+        there = descend([here], steps)[0].tolist()
+        return there[0] - x, there[1] - y
+
+    return move
+
+
+def _run(place: Surface, move: Mover, noise: Array) -> tuple[Array, Array]:
+    x, y = place.start
+    path, slopes = [(x, y)], []
+    for nx, ny in noise.tolist():
+        gx, gy = place.slope(x, y)
+        gx, gy = gx + nx, gy + ny
+        if abs(x) < EDGE and abs(y) < EDGE:
+            dx, dy = move(gx, gy, x, y)
+            x, y = max(-EDGE, min(EDGE, x + dx)), max(-EDGE, min(EDGE, y + dy))
+        path.append((x, y))
+        slopes.append((gx, gy))
+    return np.array(path), np.array(slopes)
+
+
+@dataclass(frozen=True)
+class LrSweep:
+    """Height above the minimum after `steps` steps by learning rate. lrs: (k,). gaps[name]: (k,), inf where lost."""
+
+    ground: str
+    lrs: Array
+    gaps: Mapping[str, Array]
+    steps: int
+
+    def best(self, name: str) -> tuple[float, float]:
+        """The learning rate that ends lowest, and that height."""
+        i = int(self.gaps[name].argmin())
+        return float(self.lrs[i]), float(self.gaps[name][i])
+
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """The names by the lowest end that any learning rate gives them."""
+        return tuple(sorted(self.gaps, key=lambda name: self.best(name)[1]))
+
+    def summary(self) -> str:
+        each = ", ".join("{} {:.2g} at lr {:.2g}".format(n, *reversed(self.best(n))) for n in self.ranking)
+        return f"{self.ground}, lowest after {self.steps} steps: {each}"
+
+
+@experiment
+def lr_sweep(
+    ground: Ground = "ravine",
+    beta: Annotated[float, Linear(0.0, 0.99)] = 0.9,
+    steps: Annotated[int, Linear(10, 300)] = 150,
+    noise: Annotated[float, Linear(0.0, 5.0)] = 0.0,
+    *,
+    optimizers: Sequence[str] = tuple(RULES),
+    seed: int = 0,
+    progress: Progress = silent,
+) -> LrSweep:
+    """Run the same race with 81 learning rates from 1e-4 to 1, so that each optimizer can be judged at its own best."""
+    place, lrs = GROUNDS[ground], np.geomspace(1e-4, 1, 81)
+    added = noise * np.random.default_rng(seed).standard_normal((steps, 2))
+    gaps = {name: _heights(place, RULES[name], lrs, beta, added) for name in _each(progress, optimizers)}
+    return LrSweep(ground, lrs, gaps, steps)
+
+
+def _each(progress: Progress, names: Sequence[str]) -> Iterator[str]:
+    for i in progress(range(len(names))):
+        if names[i] not in RULES:
+            raise ValueError(f"lr_sweep: optimizers must be among {', '.join(RULES)}, got {names[i]!r}")
+        yield names[i]
+
+
+def _heights(place: Surface, rule: Callable[[Any, float], Rule], lrs: Array, beta: float, noise: Array) -> Array:
+    across, along = rule(lrs, beta), rule(lrs, beta)
+    x, y = (np.full(len(lrs), coordinate) for coordinate in place.start)
+    alive = np.full(len(lrs), True)
+    with np.errstate(all="ignore"):
+        for nx, ny in noise:
+            gx, gy = place.slope(x, y)
+            x, y = x + across(gx + nx), y + along(gy + ny)
+            alive &= (np.abs(x) < EDGE) & (np.abs(y) < EDGE)
+            x, y = np.where(alive, x, 0.0), np.where(alive, y, 0.0)
+    return np.where(alive, place.at(x, y) - place.at(*place.minimum), np.inf)
