@@ -32,6 +32,7 @@ def trial(monkeypatch):
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", BANK, ids=[question.id for question in BANK])
 def test_evidence_is_true(question):
     run_evidence(question)
