@@ -1,0 +1,74 @@
+r"""What every schedule has in common: a step that may be number or tensor, joining, and a place behind an optimizer."""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from course_lib.optim import Tensors, Transform
+from course_lib.optim.transform import check
+
+Number = float | Tensor
+Schedule = Callable[[Any], Any]
+
+
+def schedule(formula: Callable[[Tensor], Tensor]) -> Schedule:
+    """The formula, which sees a float64 tensor, as a function of a step that may be a number or a tensor."""
+
+    def factor(t: int | Tensor) -> Any:
+        if isinstance(t, Tensor):
+            return formula(t.double())
+        check("schedule: the step", t)
+        return float(formula(torch.tensor(t, dtype=torch.float64)))
+
+    return factor
+
+
+def then(first: Schedule, second: Schedule, at: int | Tensor) -> Schedule:
+    r"""first(t) for t < at, afterwards second(t - at): warm-up then cosine is then(warmup(10), cosine(90), at=10).
+
+    Equal to torch's SequentialLR.
+    """
+    check_whole("then: at", at, 0)
+    return schedule(lambda t: torch.where(t < at, first(t), second((t - at).clamp_min(0))))
+
+
+def times(*schedules: Schedule) -> Schedule:
+    """The product of schedules that all see the same t."""
+
+    def formula(t: Tensor) -> Tensor:
+        product = torch.ones_like(t)
+        for s in schedules:
+            product = product * s(t)
+        return product
+
+    return schedule(formula)
+
+
+class ScheduleState(NamedTuple):
+    step: Tensor  # () t, int64: the number of updates made so far
+
+
+def scale_by_schedule(schedule: Schedule) -> Transform:
+    r"""Multiply step t + 1 by schedule(t). Behind an optimizer, whose steps are linear in lr, this schedules its lr.
+
+    chain(adam(0.01), scale_by_schedule(then(warmup(10), cosine(90), at=10))). A schedule of one's own gets a () int64
+    tensor, whose value may not be looked at under vmap: torch.cos(t), not math.cos(t).
+    """
+
+    def update(grads: Tensors, state: ScheduleState, params: Tensors) -> tuple[list[Tensor], ScheduleState]:
+        factor = schedule(state.step)
+        return [(factor * g).to(g.dtype) for g in grads], ScheduleState(state.step + 1)
+
+    return Transform(lambda params: ScheduleState(torch.zeros((), dtype=torch.int64)), update)
+
+
+def check_whole(name: str, value: Any, low: int) -> None:
+    if isinstance(value, Tensor):
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number or a tensor, got {value!r}")
+    if value < low:
+        raise ValueError(f"{name} must be at least {low}, got {value!r}")
