@@ -50,7 +50,8 @@ class Bowl:
         return bool(abs(self.path[-1, 1]) > abs(self.path[0, 1]))
 
     def summary(self) -> str:
-        fate = "above it: diverges" if self.lr > self.threshold else "below it: converges"
+        rate = round(self.factors.max(), 9)
+        fate = "above it: diverges" if rate > 1 else "below it: converges" if rate < 1 else "at it: jumps for ever"
         factors = "a step multiplies the flat coordinate by {:.3f} and the steep one by {:.3f}".format(*self.factors)
         return f"learning rate {self.lr:.3g}, threshold {self.threshold:.3g}, {fate}; {factors}"
 

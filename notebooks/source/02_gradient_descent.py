@@ -112,7 +112,7 @@ assert sum(wild.measured > 1) == 1
 # $\eta$ and the flat directions gain while the steep one, past $\eta = 1/\lambda_{\max}$, begins to lose.
 
 # %% [markdown] tags=["predict"]
-# **Predict.** Sketch the rate against $\eta$ for $\kappa = 10$, from 0 to 2.2 (in units of $1/\lambda_{\max}$).
+# **Predict.** Sketch, on paper, the rate against $\eta$ for $\kappa = 10$, from 0 to 2.2 (in units of $1/\lambda_{\max}$).
 # Where is its lowest point: nearer to 1, or nearer to 2? Then: if $\kappa$ doubles, how many more steps will the
 # best learning rate need?
 
@@ -321,7 +321,7 @@ worth.reveal(critical)
 # that suits $B = 1$ and once with that times $B$.
 
 # %% [markdown] tags=["predict"]
-# **Predict.** Both curves start at the same point. Draw them: training loss after three epochs against the batch
+# **Predict.** Both curves start at the same point. Sketch them on paper: training loss after three epochs against the batch
 # size. Where does each leave the level it started from?
 
 # %%
@@ -423,7 +423,7 @@ assert steps.comparison.higher is None
 # $g \cdot v$, two backward passes (Pearlmutter 1994).
 
 # %% [markdown] tags=["predict"]
-# **Predict.** The sharpness starts near 2, and $2/\eta = 4$. Draw its course over 800 steps. Does it fall to a
+# **Predict.** The sharpness starts near 2, and $2/\eta = 4$. Sketch its course over 800 steps on paper. Does it fall to a
 # flat place, stay, or grow? If it reaches 4: does the run diverge?
 
 # %%
