@@ -1,9 +1,15 @@
 """Optimizers as pairs of pure functions over lists of tensors, in order of difficulty."""
 
+from course_lib.optim.adadelta import adadelta
 from course_lib.optim.adagrad import adagrad
 from course_lib.optim.adam import adam, adamw
+from course_lib.optim.amsgrad import amsgrad
 from course_lib.optim.clip import clip_norm, clip_value
-from course_lib.optim.decay import add_decay
+from course_lib.optim.decay import add_decay, shrink
+from course_lib.optim.lion import lion
+from course_lib.optim.nadam import nadam
+from course_lib.optim.negate import negate
+from course_lib.optim.radam import radam
 from course_lib.optim.rmsprop import rmsprop
 from course_lib.optim.sgd import sgd
 from course_lib.optim.stepper import Stepper
@@ -13,14 +19,21 @@ __all__ = [
     "Stepper",
     "Tensors",
     "Transform",
+    "adadelta",
     "adagrad",
     "adam",
     "adamw",
     "add_decay",
+    "amsgrad",
     "chain",
     "clip_norm",
     "clip_value",
     "descend",
+    "lion",
+    "nadam",
+    "negate",
+    "radam",
     "rmsprop",
     "sgd",
+    "shrink",
 ]

@@ -18,7 +18,7 @@ def add_decay(decay: float | Tensor) -> Transform:
         g_t \leftarrow g_t + \lambda\, \theta_{t-1}                                     \qquad (1)
 
     Put before an optimizer this is torch's `weight_decay` in SGD, RMSprop, Adagrad and Adam: what the optimizer does to
-    gradients it also does to the decay. For decay beside Adam's step see `adamw`.
+    gradients it also does to the decay. For decay beside the step see `shrink`, and `adamw`.
 
     decay >= 0; a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
@@ -31,3 +31,22 @@ def add_decay(decay: float | Tensor) -> Transform:
         return [g + decay * p for g, p in zip(grads, params, strict=True)], state  # (1)
 
     return Transform(init, update)
+
+
+def shrink(rate: float | Tensor) -> Transform:
+    r"""Weight decay beside the optimizer's step (Loshchilov & Hutter 2019): each step also scales theta by 1 - rate.
+
+    .. math::
+        \Delta_t \leftarrow \Delta_t - \rho\, \theta_{t-1}                              \qquad (1)
+
+    Put after an optimizer, with rate = lr * decay, this is torch's decay in AdamW, and in NAdam and RAdam under
+    `decoupled_weight_decay`, in Adafactor and in Muon: chain(adam(lr), shrink(lr * decay)) is adamw(lr, decay=decay).
+
+    rate >= 0; a number, or a () tensor, which is not checked. Raises ValueError otherwise.
+    """
+    check("shrink: rate", rate)
+
+    def update(grads: Tensors, state: Stateless, params: Tensors) -> tuple[list[Tensor], Stateless]:
+        return [g - rate * p for g, p in zip(grads, params, strict=True)], state  # (1)
+
+    return Transform(lambda params: Stateless(), update)
