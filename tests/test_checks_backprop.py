@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from course_lib.autograd import Array
-from course_lib.checks import backprop, backprop_norms
+from course_lib.checks import backprop, backprop_norms, backprop_softmax
 from course_lib.checks.backprop import (
     check_batchnorm,
     check_layernorm,
@@ -15,7 +15,7 @@ from course_lib.checks.backprop import (
 
 EXERCISES = {
     check_matmul: backprop.MATMUL_MUTANTS,
-    check_softmax_cross_entropy: backprop.SOFTMAX_MUTANTS,
+    check_softmax_cross_entropy: backprop_softmax.SOFTMAX_MUTANTS,
     check_layernorm: backprop_norms.LAYERNORM_MUTANTS,
     check_batchnorm: backprop_norms.BATCHNORM_MUTANTS,
 }
@@ -64,9 +64,17 @@ def softmax_ce(logits, labels):
 
 
 def softmax_ce_by_logs(logits, labels):
-    top = logits.max()
-    lse = np.log(np.exp(logits - top).sum(axis=1)) + top
+    top = logits.max(1)
+    lse = np.log(np.exp(logits - top[:, None]).sum(axis=1)) + top
     return (np.exp(logits - lse[:, None]) - (labels[:, None] == np.arange(logits.shape[1]))) / logits.shape[0]
+
+
+def softmax_ce_row_by_row(logits, labels):
+    rows = []
+    for z, y in zip(logits, labels, strict=True):
+        e = np.exp(z - max(z))
+        rows.append((e / e.sum() - np.eye(len(z))[y]) / len(labels))
+    return rows
 
 
 def softmax_ce_in_torch(logits, labels):
@@ -95,6 +103,12 @@ def layernorm_by_paths(x, gamma, eps, dy):
     return dxhat / np.sqrt(var) + dvar * 2 * c / n + dmean / n, (dy * c / np.sqrt(var)).sum(0), dy.sum(axis=0)
 
 
+def layernorm_in_torch(x, gamma, eps, dy):
+    leaves = [torch.tensor(v, requires_grad=True) for v in (x, gamma, np.zeros_like(gamma))]
+    torch.nn.functional.layer_norm(leaves[0], gamma.shape, leaves[1], leaves[2], eps=eps).backward(torch.tensor(dy))
+    return tuple(v.grad for v in leaves)
+
+
 def batchnorm(x, gamma, eps, dy):
     dx, _, _ = layernorm(x.T, np.ones(len(x)), eps, (dy * gamma).T)
     xhat = (x - x.mean(0)) / np.sqrt(x.var(0) + eps)
@@ -121,9 +135,11 @@ RIGHT = [
     (check_matmul, matmul_by_the_engine),
     (check_softmax_cross_entropy, softmax_ce),
     (check_softmax_cross_entropy, softmax_ce_by_logs),
+    (check_softmax_cross_entropy, softmax_ce_row_by_row),
     (check_softmax_cross_entropy, softmax_ce_in_torch),
     (check_layernorm, layernorm),
     (check_layernorm, layernorm_by_paths),
+    (check_layernorm, layernorm_in_torch),
     (check_batchnorm, batchnorm),
     (check_batchnorm, batchnorm_gamma_last),
     (check_batchnorm, batchnorm_in_torch),
@@ -166,6 +182,16 @@ TWO = {
             *batchnorm(x, g, eps, dy)[1:],
         ),
     ),
+    "matmul: sign and unsummed": (
+        check_matmul,
+        lambda A, B, dC: (-2 * dC @ np.swapaxes(B, -1, -2), -2 * np.swapaxes(A, -1, -2) @ dC),
+    ),
+    "softmax: one maximum and the sign": (check_softmax_cross_entropy, lambda z, y: -one_maximum(z, y)),
+    "softmax: columns and the batch": (check_softmax_cross_entropy, lambda z, y: whole_columns(z, y) * len(z)),
+    "layernorm: lengths and one sign": (
+        check_layernorm,
+        lambda x, g, eps, dy: (-by_rows(x, g, eps, dy)[0], *layernorm(x, g, eps, dy)[1:]),
+    ),
     "matmul: a factor and a sign": (check_matmul, lambda A, B, dC: (-2 * matmul(A, B, dC)[0], -matmul(A, B, dC)[1])),
 }
 
@@ -176,6 +202,94 @@ def test_two_mistakes_in_one_output_get_no_name(name):
     verdict = check(fn)
     assert (verdict.status, verdict.mistake) == ("wrong", ""), verdict
     assert verdict.evidence
+
+
+def by_dp(logits, labels):
+    p = softmax_ce(logits, labels) * len(labels) + np.eye(logits.shape[1])[labels]
+    dp = np.zeros_like(p)
+    rows = np.arange(len(labels))
+    dp[rows, labels] = -1 / p[rows, labels] / len(labels)
+    return np.stack([(np.diag(q) - np.outer(q, q)) @ g for q, g in zip(p, dp, strict=True)])
+
+
+def one_maximum(z, y):
+    e = np.exp(z - z.max())
+    p = e / e.sum(1, keepdims=True)
+    p[np.arange(len(y)), y] -= 1
+    return p / len(y)
+
+
+def whole_columns(z, y):
+    p = softmax_ce(z, y) * len(y) + np.eye(z.shape[1])[y]
+    p[:, y] -= 1
+    return p / len(y)
+
+
+def by_rows(x, gamma, eps, dy):
+    std = np.sqrt(x.var(axis=1, keepdims=True) + eps)
+    xhat, d = (x - x.mean(axis=1, keepdims=True)) / std, dy * gamma
+    dx = (d - d.sum(1, keepdims=True) / len(x) - xhat * (d * xhat).sum(1, keepdims=True) / len(x)) / std
+    return dx, (dy * xhat).sum(0), dy.sum(0)
+
+
+WRITTEN = {  # as a learner writes them, not as the mutants are written
+    ".T and nothing summed": (
+        check_matmul,
+        lambda A, B, dC: (dC @ B.T, A.T @ dC),
+        "every axis transposed; broadcast axes not summed",
+    ),
+    "exchanged and unsummed": (
+        check_matmul,
+        lambda A, B, dC: (A.swapaxes(-1, -2) @ dC, dC @ B.swapaxes(-1, -2)),
+        "gradients exchanged; broadcast axes not summed",
+    ),
+    "sum(0) where the number of axes differs": (
+        check_matmul,
+        lambda A, B, dC: tuple(
+            g.sum(0) if g.ndim > x.ndim else g for g, x in ((dC @ B.swapaxes(-1, -2), A), (A.swapaxes(-1, -2) @ dC, B))
+        ),
+        "only the first axis summed",
+    ),
+    "a turned sign": (check_matmul, lambda A, B, dC: tuple(-g for g in matmul(A, B, dC)), "wrong sign"),
+    "one maximum": (check_softmax_cross_entropy, one_maximum, "one maximum for all rows"),
+    "the Jacobian": (check_softmax_cross_entropy, by_dp, "divided by a probability of 0"),
+    "p[:, labels]": (check_softmax_cross_entropy, whole_columns, "1 subtracted from whole columns"),
+    "rows for features": (check_layernorm, by_rows, "divided by the wrong length"),
+    "swapped": (check_layernorm, lambda *case: [layernorm(*case)[i] for i in (0, 2, 1)], "dgamma and dbeta exchanged"),
+    "swapped, and the mean forgotten": (
+        check_batchnorm,
+        lambda x, g, eps, dy: (
+            batchnorm(x, g, eps, dy)[0] + (dy * g).mean(0) / np.sqrt(x.var(0) + eps),
+            dy.sum(0),
+            batchnorm(x, g, eps, dy)[1],
+        ),
+        "mean treated as a constant; dgamma and dbeta exchanged",
+    ),
+    "only dgamma summed over the features": (
+        check_layernorm,
+        lambda x, g, eps, dy: (
+            *layernorm(x, g, eps, dy)[:1],
+            (dy * (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + eps)).sum(1),
+            dy.sum(0),
+        ),
+        "parameters' gradients summed over the features",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_learners_own_spelling_of_a_mistake_is_named(name):
+    check, fn, mistake = WRITTEN[name]
+    assert check(fn).mistake == mistake, check(fn)
+
+
+def test_layernorm_speaks_of_d_and_batchnorm_of_n():
+    said = {"d": backprop_norms.LAYERNORM_MUTANTS, "n": backprop_norms.BATCHNORM_MUTANTS}
+    for length, mutants in said.items():
+        words = {m.name: m.explanation for m in mutants}
+        assert f"divides by {length}, not {length} - 1" in words["unbiased variance"]
+        assert f"1/{length} in" in words["sums instead of means"]
+        assert f"divided by {length}," in words["divided by the wrong length"]
 
 
 def test_two_mistakes_in_two_outputs_are_both_named():

@@ -82,6 +82,17 @@ def test_a_mistake_that_two_names_would_fit_gets_none():
     assert (found.status, found.mistake) == ("wrong", "")
 
 
+def test_of_two_mistakes_alike_in_one_output_the_one_alike_in_the_others_is_named():
+    exchanged = Mutant("exchanged", "The other way round.", lambda x, k: (2 * k * x, k * x * x))
+    doubled = Mutant("slope twice", "The slope stands for y too.", lambda x, k: (2 * k * x, 2 * k * x))
+    right = lambda x, k: (k * x * x, 2 * k * x)  # noqa: E731
+    for mutant in (exchanged, doubled):
+        found = judge(
+            "square", mutant.function, right, CASES, (exchanged, doubled), outputs=("y", "slope"), verified="it"
+        )
+        assert found.mistake == mutant.name
+
+
 def test_one_known_and_one_unknown_mistake_get_no_name():
     assert verdict(lambda x, k: (k * x, 7 * x)).mistake == ""
 

@@ -1,14 +1,16 @@
-"""Checks of lecture 01: four backward passes, written by hand on numpy arrays and compared with torch.autograd."""
+"""Checks of lecture 01: four backward passes, written by hand on numpy arrays and compared with torch.autograd.
+
+Here the matrix product; the others are in the two modules imported.
+"""
 
 from collections.abc import Callable
-from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
 import torch
 
 from course_lib.checks.backprop_norms import check_batchnorm, check_layernorm
+from course_lib.checks.backprop_softmax import check_softmax_cross_entropy
 from course_lib.checks.reference import by_torch
 from course_lib.checks.verdict import Case, Mutant, Verdict, judge
 
@@ -28,63 +30,114 @@ def fold(g: Numbers, like: Numbers, reduce: Callable = np.sum) -> Numbers:
     return reduce(g, axis=(*range(extra), *stretched)).reshape(like.shape)
 
 
-def fold_leading(g: Numbers, like: Numbers) -> Numbers:
+def leading(g: Numbers, like: Numbers) -> Numbers:
     return g.sum(axis=tuple(range(g.ndim - like.ndim)))
 
 
+def first(g: Numbers, like: Numbers) -> Numbers:
+    return g.sum(axis=0) if g.ndim > like.ndim else g
+
+
+def first_if_unlike(g: Numbers, like: Numbers) -> Numbers:
+    return g.sum(axis=0) if g.shape != like.shape else g
+
+
+def first_then_stretched(g: Numbers, like: Numbers) -> Numbers:
+    g = first(g, like)
+    return g.sum(axis=tuple(i for i, n in enumerate(like.shape, -like.ndim) if n < g.shape[i]), keepdims=True)
+
+
+def averaged(g: Numbers, like: Numbers) -> Numbers:
+    return fold(g, like, np.mean)
+
+
+def as_it_is(g: Numbers, like: Numbers) -> Numbers:
+    return g
+
+
+PRODUCTS = {
+    "": ("", lambda A, B, dC: dC @ flip(B), lambda A, B, dC: flip(A) @ dC),
+    "every axis transposed": (
+        "`.T` reverses all axes, the batch's too: transpose the last two alone, with swapaxes(-1, -2).",
+        lambda A, B, dC: dC @ B.T,
+        lambda A, B, dC: A.T @ dC,
+    ),
+    "not transposed": (
+        "A factor stands as it is where its transpose belongs.",
+        lambda A, B, dC: dC @ B,
+        lambda A, B, dC: A @ dC,
+    ),
+    "transposes swapped": (
+        "A and B have changed places: dA needs B's transpose, dB needs A's.",
+        lambda A, B, dC: dC @ flip(A),
+        lambda A, B, dC: flip(B) @ dC,
+    ),
+    "factors in the wrong order": (
+        "The order of the factors is wrong: one gradient has dC on its left, the other on its right.",
+        lambda A, B, dC: flip(B) @ dC,
+        lambda A, B, dC: dC @ flip(A),
+    ),
+    "wrong sign": (
+        "The sign is turned: C is a sum of products, and nothing in it is subtracted.",
+        lambda A, B, dC: -dC @ flip(B),
+        lambda A, B, dC: -flip(A) @ dC,
+    ),
+    "gradients exchanged": (
+        "The two gradients come back in the wrong order: dA first, then dB.",
+        lambda A, B, dC: flip(A) @ dC,
+        lambda A, B, dC: dC @ flip(B),
+    ),
+}
+UNSUMMED = "broadcast axes not summed"
+SUMS = {
+    UNSUMMED: (
+        "Where a factor was broadcast, each of its entries was used many times: sum its gradient over those axes.",
+        (as_it_is,),
+    ),
+    "broadcast axes averaged": (
+        "Over broadcast axes the gradient is a sum, not a mean: every use adds its share.",
+        (averaged,),
+    ),
+    "only leading axes summed": (
+        "A factor is also broadcast along an axis where its own length is 1: sum over it, and keep it.",
+        (leading,),
+    ),
+    "only the first axis summed": (
+        "A factor can be broadcast along several axes, and along others than the first: sum over each of them.",
+        (first, first_if_unlike, first_then_stretched),
+    ),
+}
+
+
 def matmul_mutants() -> list[Mutant]:
-    """Every mistake in dA, in dB and in both."""
+    """Every mistake in dA, in dB and in both; a wrong product also with its broadcast axes left as they are."""
+    made = []
 
-    def right_a(A, B, dC):
-        return fold(dC @ flip(B), A)
+    def add(name: str, why: str, product_name: str, reduce: Callable) -> None:
+        _, *wrong = PRODUCTS[product_name]
+        _, *right = PRODUCTS[""]
+        for spoiled in ((0, 1), (0,), (1,)):
+            if product_name == "gradients exchanged" and len(spoiled) == 1:
+                continue
 
-    def right_b(A, B, dC):
-        return fold(flip(A) @ dC, B)
+            def backward(A, B, dC, spoiled=spoiled):
+                like = (B, A) if product_name == "gradients exchanged" else (A, B)
+                parts = []
+                for i in (0, 1):
+                    product, sums = (wrong[i], reduce) if i in spoiled else (right[i], fold)
+                    parts.append(sums(product(A, B, dC), like[i]))
+                return tuple(parts)
 
-    mistakes = {
-        "every axis transposed": (
-            "`.T` reverses all axes, the batch's too: transpose the last two alone, with swapaxes(-1, -2).",
-            lambda A, B, dC: fold(dC @ B.T, A),
-            lambda A, B, dC: fold(A.T @ dC, B),
-        ),
-        "not transposed": (
-            "A factor stands as it is where its transpose belongs: dA = dC Bᵀ, dB = Aᵀ dC.",
-            lambda A, B, dC: fold(dC @ B, A),
-            lambda A, B, dC: fold(A @ dC, B),
-        ),
-        "transposes swapped": (
-            "A and B have changed places: dA needs B's transpose, dB needs A's.",
-            lambda A, B, dC: fold(dC @ flip(A), A),
-            lambda A, B, dC: fold(flip(B) @ dC, B),
-        ),
-        "factors in the wrong order": (
-            "The order of the factors is wrong: dC is the left one in dA = dC Bᵀ and the right one in dB = Aᵀ dC.",
-            lambda A, B, dC: fold(flip(B) @ dC, A),
-            lambda A, B, dC: fold(dC @ flip(A), B),
-        ),
-        "broadcast axes not summed": (
-            "Where a factor was broadcast, each of its entries was used many times: sum its gradient over those axes.",
-            lambda A, B, dC: dC @ flip(B),
-            lambda A, B, dC: flip(A) @ dC,
-        ),
-        "broadcast axes averaged": (
-            "Over broadcast axes the gradient is a sum, not a mean: every use adds its share.",
-            lambda A, B, dC: fold(dC @ flip(B), A, np.mean),
-            lambda A, B, dC: fold(flip(A) @ dC, B, np.mean),
-        ),
-        "only leading axes summed": (
-            "A factor is also broadcast along an axis where its own length is 1: sum over it, and keep it.",
-            lambda A, B, dC: fold_leading(dC @ flip(B), A),
-            lambda A, B, dC: fold_leading(flip(A) @ dC, B),
-        ),
-    }
-    made = [
-        Mutant(name, why, lambda *case, a=a, b=b: (a(*case), b(*case)))
-        for name, (why, wrong_a, wrong_b) in mistakes.items()
-        for a, b in list(product((wrong_a, right_a), (wrong_b, right_b)))[:3]
-    ]
-    swapped = "The two gradients come back in the wrong order: dA first, then dB."
-    return [*made, Mutant("gradients exchanged", swapped, lambda *case: (right_b(*case), right_a(*case)))]
+            made.append(Mutant(name, why, backward))
+
+    for name, (why, *_) in PRODUCTS.items():
+        if name:
+            add(name, why, name, fold)
+            add(f"{name}; {UNSUMMED}", f"{why} And: {SUMS[UNSUMMED][0]}", name, as_it_is)
+    for name, (why, reductions) in SUMS.items():
+        for reduce in reductions:
+            add(name, why, "", reduce)
+    return made
 
 
 def matmul_case(title: str, a: tuple[int, ...], b: tuple[int, ...]) -> Case:
@@ -98,9 +151,14 @@ MATMUL_CASES = (
     matmul_case("A and B of shape (3, 3)", (3, 3), (3, 3)),
     matmul_case("A (2, 3), B (3, 4)", (2, 3), (3, 4)),
     matmul_case("a batch: A and B of shape (3, 3, 3)", (3, 3, 3), (3, 3, 3)),
+    matmul_case("one B for a batch: A (3, 3, 3), B (3, 3)", (3, 3, 3), (3, 3)),
+    matmul_case("one A for a batch: A (3, 3), B (3, 3, 3)", (3, 3), (3, 3, 3)),
     matmul_case("one B for a batch: A (5, 2, 3), B (3, 4)", (5, 2, 3), (3, 4)),
     matmul_case("one A for a batch: A (2, 3), B (5, 3, 4)", (2, 3), (5, 3, 4)),
     matmul_case("both broadcast: A (2, 1, 3, 3), B (1, 5, 3, 3)", (2, 1, 3, 3), (1, 5, 3, 3)),
+    matmul_case("one B along two axes: A (2, 5, 3, 3), B (3, 3)", (2, 5, 3, 3), (3, 3)),
+    matmul_case("one A along two axes: A (3, 3), B (2, 5, 3, 3)", (3, 3), (2, 5, 3, 3)),
+    matmul_case("one A along two axes, one of them missing: A (1, 2, 3), B (2, 5, 3, 4)", (1, 2, 3), (2, 5, 3, 4)),
 )
 
 
@@ -114,103 +172,4 @@ def check_matmul(fn: Any) -> Verdict:
         MATMUL_MUTANTS,
         outputs=("dA", "dB"),
         verified=f"equal to torch.autograd on {len(MATMUL_CASES)} pairs of shapes, some batched, some broadcast",
-    )
-
-
-def softmax(z: Numbers, axis: int = 1) -> Numbers:
-    e = np.exp(z - z.max(axis=axis, keepdims=True))
-    return e / e.sum(axis=axis, keepdims=True)
-
-
-def one_hot(z: Numbers, labels: Numbers) -> Numbers:
-    return np.eye(z.shape[1])[labels]
-
-
-def naive_softmax(z: Numbers) -> Numbers:
-    return np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
-
-
-SOFTMAX_MUTANTS = (
-    Mutant(
-        "one-hot not subtracted",
-        "That is the softmax alone: subtract 1 at each row's label.",
-        lambda z, y: softmax(z) / len(z),
-    ),
-    Mutant(
-        "not divided by the batch",
-        "The loss is the mean over the rows, so each row's share of the gradient is divided by their number.",
-        lambda z, y: softmax(z) - one_hot(z, y),
-    ),
-    Mutant(
-        "wrong sign",
-        "The sign is turned: it is softmax minus one-hot.",
-        lambda z, y: (one_hot(z, y) - softmax(z)) / len(z),
-    ),
-    Mutant(
-        "divided by every entry",
-        "The mean is over the rows, not over rows times classes.",
-        lambda z, y: (softmax(z) - one_hot(z, y)) / z.size,
-    ),
-    Mutant(
-        "softmax over the batch",
-        "The softmax runs along the wrong axis: each row is one distribution over the classes.",
-        lambda z, y: (softmax(z, axis=0) - one_hot(z, y)) / len(z),
-    ),
-    Mutant(
-        "softmax applied twice",
-        "The softmax is taken of numbers that are probabilities already.",
-        lambda z, y: (softmax(softmax(z)) - one_hot(z, y)) / len(z),
-    ),
-    Mutant(
-        "logits instead of probabilities",
-        "One-hot is subtracted from the logits themselves: take their softmax first.",
-        lambda z, y: (z - one_hot(z, y)) / len(z),
-    ),
-    Mutant(
-        "gradient of the probabilities",
-        "That is the gradient with respect to the probabilities, -1/p at the label: carry it on through the softmax.",
-        lambda z, y: -one_hot(z, y) / softmax(z) / len(z),
-    ),
-    Mutant(
-        "only the diagonal of the softmax's Jacobian",
-        "Every logit moves every probability of its row: off the label the gradient is p, not 0.",
-        lambda z, y: -one_hot(z, y) * (1 - softmax(z)) / len(z),
-    ),
-    Mutant(
-        "exponentials overflow",
-        "Large logits overflow in exp: subtract each row's largest logit first, which changes nothing else.",
-        lambda z, y: (naive_softmax(z) - one_hot(z, y)) / len(z),
-    ),
-)
-
-
-def softmax_case(title: str, rows: int, classes: int, shift: float = 0.0) -> Case:
-    random = np.random.default_rng(rows)
-    logits = random.normal(size=(rows, classes)) * 2 + shift
-    return Case(title, {"logits": logits, "labels": random.integers(0, classes, rows)})
-
-
-SOFTMAX_CASES = (
-    softmax_case("4 rows, 4 classes", 4, 4),
-    softmax_case("6 rows, 3 classes", 6, 3),
-    softmax_case("one row, 5 classes", 1, 5),
-    softmax_case("logits near 1000", 3, 4, shift=1000.0),
-)
-
-
-def check_softmax_cross_entropy(fn: Any) -> Verdict:
-    """Judge fn(logits, labels) -> dlogits, for the mean over the rows of -log softmax(logits)[label]."""
-
-    def reference(logits, labels):
-        loss = partial(torch.nn.functional.cross_entropy, target=torch.as_tensor(labels))
-        return by_torch(loss, {"logits": logits}, np.ones(()))[0]
-
-    return judge(
-        "softmax + cross-entropy backward",
-        fn,
-        reference,
-        SOFTMAX_CASES,
-        SOFTMAX_MUTANTS,
-        outputs=("dlogits",),
-        verified=f"equal to torch.autograd on {len(SOFTMAX_CASES)} batches, also with logits near 1000",
     )

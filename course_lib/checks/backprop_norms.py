@@ -35,8 +35,22 @@ def backward(
     return dx(dy, gamma, xhat, s, axis), dgamma(dy, x, xhat), dbeta(dy)
 
 
+def paths(mean: float | Callable = 1, variance: float | Callable = 1) -> Callable:
+    """dx with its path through the mean and its path through the variance multiplied by a wrong factor."""
+
+    def dx(dy, gamma, xhat, s, axis):
+        d = dy * gamma
+        m, v = (f(xhat, axis) if callable(f) else f for f in (mean, variance))
+        return (d - m * d.mean(axis, keepdims=True) - v * xhat * (d * xhat).mean(axis, keepdims=True)) / s
+
+    return dx
+
+
+FACTOR = "A factor is wrong in the path through the variance: a square brings a 2, a root a half, each once."
+
+
 def mutants(axis: int) -> tuple[Mutant, ...]:
-    one, other = ("a row's features", "the batch") if axis == -1 else ("the batch", "a row's features")
+    n, one, other = ("d", "a row's features", "the batch") if axis == -1 else ("n", "the batch", "a row's features")
 
     def mutant(name: str, explanation: str, **part: Any) -> Mutant:
         return Mutant(name, explanation, partial(backward, **{"axis": axis, **part}))
@@ -44,44 +58,62 @@ def mutants(axis: int) -> tuple[Mutant, ...]:
     shared = (
         mutant(
             "mean treated as a constant",
-            "The mean depends on x as well: subtract the mean of dxhat.",
-            dx=lambda dy, gamma, xhat, s, axis: (dy * gamma - xhat * (dy * gamma * xhat).mean(axis, keepdims=True)) / s,
+            "The mean depends on x as well: its path back to x is missing.",
+            dx=paths(mean=0),
         ),
         mutant(
             "variance treated as a constant",
-            "The variance depends on x as well: subtract xhat times the mean of dxhat * xhat.",
-            dx=lambda dy, gamma, xhat, s, axis: (dy * gamma - (dy * gamma).mean(axis, keepdims=True)) / s,
+            "The variance depends on x as well: its path back to x is missing.",
+            dx=paths(variance=0),
         ),
         mutant(
             "mean and variance treated as constants",
             "Both statistics depend on x: their two paths back to it are missing.",
-            dx=lambda dy, gamma, xhat, s, axis: dy * gamma / s,
+            dx=paths(mean=0, variance=0),
         ),
         mutant(
             "sums instead of means",
-            "Each entry has a 1/n share in a statistic: the corrections are means of dxhat and of dxhat * xhat.",
-            dx=lambda dy, gamma, xhat, s, axis: (
-                (
-                    dy * gamma
-                    - (dy * gamma).sum(axis, keepdims=True)
-                    - xhat * (dy * gamma * xhat).sum(axis, keepdims=True)
-                )
-                / s
+            f"Each entry has a share of 1/{n} in a statistic: a sum stands where a mean belongs.",
+            dx=paths(mean=lambda xhat, axis: xhat.shape[axis], variance=lambda xhat, axis: xhat.shape[axis]),
+        ),
+        mutant(
+            "divided by the wrong length",
+            f"The statistics are over {one}: their sums are divided by {n}, and by nothing else.",
+            dx=paths(
+                mean=lambda xhat, axis: xhat.shape[axis] / xhat.shape[-1 - axis],
+                variance=lambda xhat, axis: xhat.shape[axis] / xhat.shape[-1 - axis],
             ),
         ),
         mutant(
+            "sign of the mean's path",
+            "The path through the mean has the wrong sign: a larger mean makes xhat smaller.",
+            dx=paths(mean=-1),
+        ),
+        mutant(
+            "sign of the variance's path",
+            "The path through the variance has the wrong sign: a larger v brings xhat nearer to 0.",
+            dx=paths(variance=-1),
+        ),
+        mutant(
+            "signs of both paths",
+            "The paths through the mean and through the variance both have the wrong sign.",
+            dx=paths(mean=-1, variance=-1),
+        ),
+        mutant("factor in the variance's path", FACTOR, dx=paths(variance=2)),
+        mutant("factor in the variance's path", FACTOR, dx=paths(variance=0.5)),
+        mutant(
             "gamma left out of dx",
-            "dx starts from dxhat = dy * gamma, not from dy.",
+            "dx starts from y, and gamma lies between y and xhat: it is missing on the way.",
             dx=lambda dy, gamma, xhat, s, axis: project(dy, xhat, axis) / s,
         ),
         mutant(
             "not divided by the standard deviation",
-            "xhat was x - mean divided by the standard deviation, so dx is divided by it as well.",
+            "On its way back to x everything passes the division by the root: it is missing.",
             dx=lambda dy, gamma, xhat, s, axis: project(dy * gamma, xhat, axis),
         ),
         mutant(
             "divided by the variance",
-            "dx is divided by the standard deviation once, not by the variance.",
+            "dx is divided by the root of v + eps once too often.",
             dx=lambda dy, gamma, xhat, s, axis: project(dy * gamma, xhat, axis) / s**2,
         ),
         mutant(
@@ -96,7 +128,7 @@ def mutants(axis: int) -> tuple[Mutant, ...]:
         ),
         mutant(
             "unbiased variance",
-            f"The variance divides by n, not n - 1 (ddof=1): n is the length of {one}.",
+            f"The variance divides by {n}, not {n} - 1 (ddof=1).",
             std=lambda x, eps, axis: np.sqrt(x.var(axis, keepdims=True, ddof=1) + eps),
         ),
         mutant(
@@ -106,12 +138,12 @@ def mutants(axis: int) -> tuple[Mutant, ...]:
         ),
         mutant(
             "dgamma from x",
-            "y = gamma * xhat + beta: dgamma collects dy * xhat, not dy * x.",
+            "In y = gamma * xhat + beta it is xhat that stands beside gamma: dgamma was made with x.",
             dgamma=lambda dy, x, xhat: (dy * x).sum(0),
         ),
         mutant(
             "xhat left out of dgamma",
-            "y = gamma * xhat + beta: dgamma collects dy * xhat; dy alone is dbeta.",
+            "That is beta's gradient: what stands beside gamma in y is missing in dgamma.",
             dgamma=lambda dy, x, xhat: dy.sum(0),
         ),
     )
@@ -124,6 +156,14 @@ def mutants(axis: int) -> tuple[Mutant, ...]:
             "gamma and beta are broadcast over the batch: sum their gradients over it, to their shape (d,).",
             lambda d: d,
         ),
+        "parameters' gradients summed over the features": (
+            "gamma and beta have an entry for each feature: sum over the batch, axis 0, not over the features.",
+            lambda d: d.sum(1),
+        ),
+        "parameters' gradients with an axis too many": (
+            "dgamma and dbeta have the shape of gamma, (d,): leave keepdims=True out.",
+            lambda d: d.sum(0, keepdims=True),
+        ),
     }
     wrong_sums = [
         mutant(
@@ -134,12 +174,17 @@ def mutants(axis: int) -> tuple[Mutant, ...]:
         )
         for name, (why, f) in reductions.items()
     ]
+    exchanged = Mutant(
+        "dgamma and dbeta exchanged",
+        "dgamma and dbeta come back in the wrong order: dx, dgamma, dbeta.",
+        lambda *case: tuple(backward(*case, axis=axis)[i] for i in (0, 2, 1)),
+    )
     only_layer = mutant(
         "gamma applied after the projection",
-        "gamma differs along a row, so it goes in before the row's means are taken: start from dxhat = dy * gamma.",
+        "gamma differs along a row, so it must go in before the row's means are taken, not after.",
         dx=lambda dy, gamma, xhat, s, axis: gamma * project(dy, xhat, axis) / s,
     )
-    return (*shared, *wrong_sums, *([only_layer] if axis == -1 else []))
+    return (*shared, *wrong_sums, exchanged, *([only_layer] if axis == -1 else []))
 
 
 LAYERNORM_MUTANTS, BATCHNORM_MUTANTS = mutants(-1), mutants(0)

@@ -1,7 +1,8 @@
 """How an exercise is judged: run the learner's function beside the reference and beside named wrong versions of it.
 
 A mistake is named only when the learner's numbers *are* the numbers of that mistake, in every case and in every output
-that is wrong. Everything else is reported as what it is: which output differs, where, and by how much.
+that is wrong; where two mistakes give one output alike, the one that gives the others alike too. Everything else is
+reported as what it is: which output differs, where, and by how much.
 """
 
 import copy
@@ -131,9 +132,11 @@ def judge(
         return say("passed", f"Verified: {verified}.")
 
     evidence = _difference(got, wanted, cases, outputs, tolerance)
+    fits = np.array([_fits(m, got, cases, outputs, tolerance) for m in mutants]).reshape(-1, len(outputs))
     named: dict[str, str] = {}
     for i in wrong:
-        suspects = {m.name: m.explanation for m in mutants if _same_mistake(m, i, got, cases, outputs, tolerance)}
+        score = fits.sum(axis=1) * fits[:, i]
+        suspects = {m.name: m.explanation for m, n in zip(mutants, score, strict=True) if n == max(score) > 0}
         if len(suspects) != 1:
             break
         named |= suspects
@@ -146,19 +149,20 @@ def judge(
     return say("wrong", "This differs from the reference, and not in a way the check knows by name.", evidence)
 
 
-def _same_mistake(mutant, i, got, cases, outputs, tolerance) -> bool:
-    """Whether the mutant's i-th output is the learner's in every case, an error where the learner's is an error."""
+def _fits(mutant, got, cases, outputs, tolerance) -> np.ndarray:
+    """For each output: is the mutant's the learner's in every case, an error where the learner's is an error?"""
+    fits = np.ones(len(outputs), dtype=bool)
     for g, case in zip(got, cases, strict=True):
         try:
             with np.errstate(all="ignore"):
-                theirs = _arrays(mutant.function(*copy.deepcopy(list(case.arguments.values()))), outputs)[i]
+                theirs = _arrays(mutant.function(*copy.deepcopy(list(case.arguments.values()))), outputs)
         except Exception as error:
-            if not (isinstance(g, _Crash) and g.kind is type(error)):
-                return False
+            fits &= isinstance(g, _Crash) and g.kind is type(error)
         else:
-            if isinstance(g, _Crash) or not _same(g[i], theirs, tolerance):
-                return False
-    return True
+            fits &= not isinstance(g, _Crash) and [_same(a, b, tolerance) for a, b in zip(g, theirs, strict=True)]
+        if not fits.any():
+            break
+    return fits
 
 
 def _difference(got, wanted, cases, outputs, tolerance) -> str:
