@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.checks import gradient_descent, gradient_noise
+from course_lib.checks import gradient_descent, gradient_noise, sharpness
 from course_lib.checks.gradient_descent import (
     check_best_step,
     check_gradient_step,
@@ -17,7 +17,7 @@ EXERCISES = {
     check_gradient_step: gradient_descent.STEP_MUTANTS,
     check_best_step: gradient_descent.BEST_STEP_MUTANTS,
     check_minibatch_gradient: gradient_noise.MINIBATCH_MUTANTS,
-    check_sharpness: gradient_descent.SHARPNESS_MUTANTS,
+    check_sharpness: sharpness.SHARPNESS_MUTANTS,
     check_noise_scale: gradient_noise.NOISE_SCALE_MUTANTS,
 }
 ALL = [(check, mutant) for check, mutants in EXERCISES.items() for mutant in mutants]
@@ -68,6 +68,24 @@ def sharpness_that_normalizes_first(hvp, v, rounds):
     return eigenvalue
 
 
+def minibatch_by_counting(X, y, w, rows):
+    counts = np.bincount(rows, minlength=len(X))
+    return X.T @ (counts * (X @ w - y)) / counts.sum()
+
+
+def sharpness_in_torch(hvp, v, rounds):
+    direction = torch.tensor(v)
+    for _ in range(rounds):
+        direction = torch.nn.functional.normalize(torch.tensor(hvp(direction.numpy())), dim=0)
+    return direction @ torch.tensor(hvp(direction.numpy()))
+
+
+def sharpness_that_asks_twice_a_round(hvp, v, rounds):
+    for _ in range(rounds):
+        v = hvp(v) / np.linalg.norm(hvp(v))
+    return v @ hvp(v)
+
+
 def sharpness_by_the_largest_entry(hvp, v, rounds):
     for _ in range(rounds):
         v = hvp(v / np.abs(v).max())
@@ -91,7 +109,10 @@ def noise_scale_by_solving(small, big, norm_small, norm_big):
         (check_best_step, best_step_by_sorting),
         (check_minibatch_gradient, minibatch_by_loop),
         (check_minibatch_gradient, minibatch_in_torch),
+        (check_minibatch_gradient, minibatch_by_counting),
         (check_sharpness, sharpness_that_normalizes_first),
+        (check_sharpness, sharpness_in_torch),
+        (check_sharpness, sharpness_that_asks_twice_a_round),
         (check_sharpness, sharpness_by_the_largest_entry),
         (check_noise_scale, noise_scale_in_one_line),
         (check_noise_scale, noise_scale_by_solving),
@@ -118,6 +139,63 @@ def test_two_mistakes_at_once_get_no_wrong_name(check, doubly_wrong):
     verdict = check(doubly_wrong)
     assert (verdict.status, verdict.mistake) == ("wrong", "")
     assert "not in a way the check knows" in verdict.message
+
+
+def test_the_ways_learners_write_a_known_mistake_are_named():
+    def counted_once(X, y, w, rows):
+        m = np.zeros(len(X))
+        m[rows] += 1
+        return X.T @ (m * (X @ w - y)) / len(rows)
+
+    def counted_once_and_divided_by_the_count(X, y, w, rows):
+        m = np.zeros(len(X))
+        m[rows] += 1
+        return X.T @ (m * (X @ w - y)) / m.sum()
+
+    def start_kept(hvp, v, rounds):
+        for _ in range(rounds):
+            w = hvp(v)
+            w = w / np.linalg.norm(w)
+        return w @ hvp(w)
+
+    def by_the_largest_entry(hvp, v, rounds):
+        for _ in range(rounds):
+            v = hvp(v)
+            v = v / np.abs(v).max()
+        return v @ hvp(v)
+
+    def small_less_big(small, big, norm_small, norm_big):
+        noise = (norm_small - norm_big) / (1 / small - 1 / big)
+        return noise / (norm_small - noise / big)
+
+    assert check_minibatch_gradient(counted_once).mistake == "repeated rows counted once"
+    assert check_minibatch_gradient(counted_once_and_divided_by_the_count).mistake == "repeated rows dropped"
+    assert check_sharpness(start_kept).mistake == "vector not updated"
+    assert check_sharpness(by_the_largest_entry).mistake == "largest entry for length"
+    assert check_noise_scale(small_less_big).mistake == "size and norm do not belong together"
+
+
+def test_a_best_step_found_by_search_is_called_close_and_a_far_one_is_not():
+    def searched(eigenvalues):
+        lrs = np.linspace(0, 2 / eigenvalues.max(), 1001)[1:]
+        return lrs[np.abs(1 - lrs[:, None] * eigenvalues).max(axis=1).argmin()]
+
+    verdict = check_best_step(searched)
+    assert (verdict.status, verdict.mistake) == ("wrong", "approximate")
+    assert "exact" in verdict.message
+    assert verdict.evidence
+    assert check_best_step(lambda e: 1.02 * 2 / (e.min() + e.max())).mistake == ""
+
+
+def test_a_hessian_rebuilt_column_by_column_is_refused_where_it_is_large():
+    def rebuilt(hvp, v, rounds):
+        eigenvalues = np.linalg.eigvalsh(np.stack([hvp(e) for e in np.eye(len(v))]))
+        return eigenvalues[np.abs(eigenvalues).argmax()]
+
+    verdict = check_sharpness(rebuilt)
+    assert verdict.status == "wrong"
+    assert "power iteration needs one call a round" in verdict.evidence
+    assert "2000 parameters" in verdict.evidence
 
 
 def test_a_step_taken_in_place_is_named():

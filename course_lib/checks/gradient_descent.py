@@ -1,11 +1,12 @@
-"""Checks of lecture 02: a step, the best fixed step and the sharpness, on numpy arrays."""
+"""Checks of lecture 02: a step and the best fixed step, on numpy arrays."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.gradient_noise import check_minibatch_gradient, check_noise_scale
+from course_lib.checks.sharpness import check_sharpness
 from course_lib.checks.verdict import Case, Mutant, Verdict, judge
 
 __all__ = [
@@ -15,8 +16,6 @@ __all__ = [
     "check_noise_scale",
     "check_sharpness",
 ]
-
-Numbers = np.ndarray
 
 STEP_MUTANTS = (
     Mutant(
@@ -80,7 +79,7 @@ def check_gradient_step(fn: Any) -> Verdict:
 BEST_STEP_MUTANTS = (
     Mutant(
         "1 / largest",
-        "1 / lambda_max is safe and up to half as fast: it kills the steepest direction and favors no other.",
+        "1 / lambda_max is safe and down to half as fast: it kills the steepest direction and favors no other.",
         lambda e: 1 / e.max(),
     ),
     Mutant(
@@ -121,83 +120,19 @@ SPECTRA = (
 )
 
 
+CLOSE = "Close, within one part in a hundred, but the answer is exact: a formula in lambda_min and lambda_max."
+
+
 def check_best_step(fn: Any) -> Verdict:
     """Judge fn(eigenvalues) -> the best fixed learning rate; eigenvalues (n,), in no order."""
-    return judge(
-        "best fixed step",
-        fn,
-        lambda e: 2 / (e.min() + e.max()),
-        SPECTRA,
-        BEST_STEP_MUTANTS,
-        outputs=("lr",),
-        verified="balances the flattest against the steepest direction on three spectra",
-    )
 
+    def best(e):
+        return 2 / (e.min() + e.max())
 
-def power_iteration(normalize: Callable[[Numbers], Numbers], answer: Callable[[Numbers, Numbers], Any]) -> Callable:
-    """A solution of the sharpness exercise, right or wrong: how it normalizes, and what it makes of v and H v."""
-
-    def run(hvp, v, rounds):
-        with np.errstate(all="ignore"):
-            for _ in range(rounds):
-                v = normalize(hvp(v))
-            return answer(normalize(v), hvp(normalize(v)))
-
-    return run
-
-
-def unit(v: Numbers) -> Numbers:
-    return v / np.linalg.norm(v)
-
-
-GROWS = "The vector is never normalized: H v grows or shrinks by the eigenvalue every round, until it overflows."
-SHARPNESS_MUTANTS = (
-    Mutant("not normalized", GROWS, power_iteration(lambda v: v, lambda v, hv: v @ hv)),
-    Mutant("normalized only at the end", GROWS, power_iteration(lambda v: v, lambda v, hv: v @ hv / (v @ v))),
-    Mutant(
-        "length, not Rayleigh quotient",
-        "The length of H v has lost the sign: a direction that curves down most has a negative eigenvalue, v . H v.",
-        power_iteration(unit, lambda v, hv: np.linalg.norm(hv)),
-    ),
-    Mutant(
-        "vector not updated",
-        "v stays what it was at the start: feed H v, normalized, into the next round.",
-        lambda hvp, v, rounds: unit(v) @ hvp(unit(v)),
-    ),
-    Mutant(
-        "vector returned",
-        "That is the eigenvector: return its eigenvalue, v . H v.",
-        power_iteration(unit, lambda v, hv: v),
-    ),
-    Mutant(
-        "wrong norm",
-        "v is divided by the sum of its sizes: v . H v is the eigenvalue only where v has Euclidean length 1.",
-        power_iteration(lambda v: v / np.abs(v).sum(), lambda v, hv: v @ hv),
-    ),
-)
-
-
-def hessian_case(title: str, eigenvalues: list[float]) -> Case:
-    random = np.random.default_rng(len(title))
-    n = len(eigenvalues)
-    turn = np.linalg.qr(random.normal(size=(n, n)))[0]
-    hessian = turn * np.array(eigenvalues) @ turn.T
-    return Case(title, {"hvp": lambda v: hessian @ v, "v": random.normal(size=n), "rounds": 300})
-
-
-def check_sharpness(fn: Any) -> Verdict:
-    """Judge fn(hvp, v, rounds) -> the eigenvalue of largest size; hvp(v) is H v, v (n,) the start."""
-    cases = (
-        hessian_case("eigenvalues 5, 2, 1, 0.1", [5.0, 2.0, 1.0, 0.1]),
-        hessian_case("a saddle: eigenvalues -4, 3, 1", [-4.0, 3.0, 1.0]),
-        hessian_case("a sharp one: eigenvalues 80, 40, 1", [80.0, 40.0, 1.0]),
-    )
-    return judge(
-        "sharpness",
-        fn,
-        power_iteration(unit, lambda v, hv: v @ hv),
-        cases,
-        SHARPNESS_MUTANTS,
-        outputs=("eigenvalue",),
-        verified="finds the eigenvalue of largest size, its sign included, without overflow",
-    )
+    exercise, verified = "best fixed step", "balances the flattest against the steepest direction on three spectra"
+    verdict = judge(exercise, fn, best, SPECTRA, BEST_STEP_MUTANTS, outputs=("lr",), verified=verified)
+    if verdict.status == "wrong" and not verdict.mistake:
+        loose = judge(exercise, fn, best, SPECTRA, outputs=("lr",), verified=verified, tolerance=0.01)
+        if loose.passed:
+            return replace(verdict, message=CLOSE, mistake="approximate")
+    return verdict

@@ -13,6 +13,11 @@ def residual_gradient(X: Numbers, y: Numbers, w: Numbers) -> Numbers:
     return X.T @ (X @ w - y)
 
 
+def per_example(X: Numbers, y: Numbers, w: Numbers) -> Numbers:
+    return X * (X @ w - y)[:, None]
+
+
+PER_EXAMPLE = "one gradient an example", "That is a gradient for each example, (B, d): the batch's is their mean, (d,)."
 MINIBATCH_MUTANTS = (
     Mutant(
         "sum, not mean",
@@ -41,8 +46,26 @@ MINIBATCH_MUTANTS = (
     ),
     Mutant(
         "repeated rows dropped",
-        "A row that was drawn twice counts twice: do not make a set of the rows.",
+        "A row that was drawn twice counts twice: no set of the rows, and m[rows] += 1 counts it once.",
         lambda X, y, w, rows: residual_gradient(X[np.unique(rows)], y[np.unique(rows)], w) / len(np.unique(rows)),
+    ),
+    Mutant(
+        "repeated rows counted once",
+        "You divide by all B rows, but a row drawn twice is added once only: m[rows] += 1, for one, counts it once.",
+        lambda X, y, w, rows: residual_gradient(X[np.unique(rows)], y[np.unique(rows)], w) / len(rows),
+    ),
+    Mutant(PER_EXAMPLE[0], PER_EXAMPLE[1], lambda X, y, w, rows: per_example(X[rows], y[rows], w)),
+    Mutant(PER_EXAMPLE[0], PER_EXAMPLE[1], lambda X, y, w, rows: per_example(X[rows], y[rows], w) / len(rows)),
+    Mutant(PER_EXAMPLE[0], PER_EXAMPLE[1], lambda X, y, w, rows: per_example(X[rows], y[rows], w).T),
+    Mutant(
+        "residual forgotten",
+        "That is the mean of the rows themselves: each is weighted with its residual, x . w - y.",
+        lambda X, y, w, rows: X[rows].mean(axis=0),
+    ),
+    Mutant(
+        "target forgotten",
+        "The residual is x . w - y, and yours is the prediction alone.",
+        lambda X, y, w, rows: X[rows].T @ (X[rows] @ w) / len(rows),
     ),
 )
 
@@ -99,6 +122,21 @@ NOISE_SCALE_MUTANTS = (
         "noise alone",
         "That is tr(Sigma), in the units of a squared gradient: divide by |G|^2 to get a number of examples.",
         lambda *case: trace(*case),
+    ),
+    Mutant(
+        "signal alone",
+        "That is |G|^2, the signal: divide tr(Sigma) by it.",
+        signal,
+    ),
+    Mutant(
+        "size and norm do not belong together",
+        "|G|^2 is a batch's |g|^2 less tr(Sigma) / B for that same B: small goes with norm_small, big with norm_big.",
+        lambda *case: trace(*case) / (case[2] - trace(*case) / case[1]),
+    ),
+    Mutant(
+        "size and norm do not belong together",
+        "|G|^2 is a batch's |g|^2 less tr(Sigma) / B for that same B: small goes with norm_small, big with norm_big.",
+        lambda *case: trace(*case) / (case[3] - trace(*case) / case[0]),
     ),
     Mutant(
         "sizes in place of their inverses",
