@@ -15,6 +15,7 @@ from course_lib.optim import (
     Stepper,
     Transform,
     adadelta,
+    adafactor,
     adagrad,
     adam,
     adamw,
@@ -25,12 +26,16 @@ from course_lib.optim import (
     clip_value,
     descend,
     lion,
+    muon,
     nadam,
     negate,
     radam,
     rmsprop,
+    schedule_free,
     sgd,
+    shampoo,
     shrink,
+    split,
 )
 
 SHAPES = [(), (3,), (2, 3), (2, 1, 3), (2, 2, 1, 2)]
@@ -134,11 +139,22 @@ PAIRS = {
     "climbing with nadam": (chain(negate(), nadam()), torch.optim.NAdam, {"maximize": True}),
     "climbing with radam": (chain(negate(), radam()), torch.optim.RAdam, {"maximize": True}),
     "climbing with adadelta": (chain(negate(), adadelta()), torch.optim.Adadelta, {"maximize": True}),
+    "adafactor": (adafactor(), torch.optim.Adafactor, {}),
+    "adafactor, power, limit, eps, decay": (
+        chain(negate(), adafactor(0.3, 0.5, 2.0, eps1=1e-4, eps2=0.1), shrink(0.3 * 0.2)),
+        torch.optim.Adafactor,
+        {"lr": 0.3, "beta2_decay": -0.5, "d": 2.0, "eps": (1e-4, 0.1), "weight_decay": 0.2, "maximize": True},
+    ),
 }
 
 # Those that torch does not have are held to their papers in test_optim_papers.py; the promises below are theirs too.
 TRANSFORMS = {name: transform for name, (transform, *_) in PAIRS.items()} | {
     "lion": chain(lion(0.01), shrink(0.01)),
+    "muon": muon(),
+    "muon among others": split(lambda p: p.ndim == 3, sgd(0.1), muon(0.1, nesterov=False, match_rms=True, rest=lion())),
+    "schedule-free SGD": schedule_free(sgd(0.1)),
+    "schedule-free AdamW": schedule_free(chain(adam(0.1, 0.0), shrink(0.01)), warmup=5),
+    "shampoo": shampoo(),
 }
 
 GRADIENTS = {
@@ -176,15 +192,29 @@ def float64_by_default():
 @pytest.mark.usefixtures("float64_by_default")
 @pytest.mark.parametrize("name", PAIRS)
 def test_equal_to_torch_over_many_steps(name):
-    """Every kind of gradient at once, a row of each tensor for each kind: no transform in PAIRS mixes coordinates."""
-    transform, oracle_class, arguments = PAIRS[name]
+    """Every kind of gradient at once, a row of each tensor for each kind: all but Adafactor keep coordinates apart."""
     params, generator = fresh()
     params += [torch.stack([p] * len(GRADIENTS)) for p in params]
-    theirs = [p.clone().requires_grad_() for p in params]
-    oracle, state = oracle_class(theirs, **arguments), transform.init(params)
+    stream = []
     for t in range(STEPS):
         plain = [torch.randn(s, dtype=torch.float64, generator=generator) for s in SHAPES]
-        grads = plain + [torch.stack([kind(t, g) for kind in GRADIENTS.values()]) for g in plain]
+        stream.append(plain + [torch.stack([kind(t, g) for kind in GRADIENTS.values()]) for g in plain])
+    hold_to_torch(name, params, stream)
+
+
+@pytest.mark.parametrize("kind", GRADIENTS)
+@pytest.mark.parametrize("name", [n for n in PAIRS if "adafactor" in n])
+def test_adafactor_equals_torch_on_each_kind_by_itself(name, kind):
+    params, generator = fresh()
+    draw = [[torch.randn(s, dtype=torch.float64, generator=generator) for s in SHAPES] for _ in range(STEPS)]
+    hold_to_torch(name, params, [[GRADIENTS[kind](t, g) for g in grads] for t, grads in enumerate(draw)])
+
+
+def hold_to_torch(name: str, params: list[Tensor], stream: list[list[Tensor]]) -> None:
+    transform, oracle_class, arguments = PAIRS[name]
+    theirs = [p.clone().requires_grad_() for p in params]
+    oracle, state = oracle_class(theirs, **arguments), transform.init(params)
+    for t, grads in enumerate(stream):
         for p, g in zip(theirs, grads, strict=True):
             p.grad = g.clone()
         oracle.step()
@@ -333,6 +363,16 @@ FAMILIES = {
     "adadelta's eps": lambda eps: adadelta(eps=eps),
     "lion": lion,
     "lion's b1": lambda b1: lion(0.1, b1),
+    "adafactor": adafactor,
+    "adafactor's power": lambda power: adafactor(power=power),
+    "adafactor's limit": lambda limit: adafactor(limit=1 + limit),
+    "adafactor's eps2": lambda eps2: adafactor(eps2=eps2),
+    "muon": muon,
+    "muon's beta": lambda beta: muon(0.1, beta),
+    "schedule_free": lambda lr: schedule_free(sgd(lr)),
+    "schedule_free's beta": lambda beta: schedule_free(adam(0.1, 0.0), beta),
+    "schedule_free's warmup": lambda warmup: schedule_free(sgd(0.1), warmup=10 * warmup),
+    "shampoo": shampoo,
 }
 
 
@@ -459,6 +499,17 @@ REFUSED = [
     (lion, {"lr": -1}, "lion: lr must be"),
     (lion, {"b1": 1}, "lion: b1 must be"),
     (lion, {"b2": 1}, "lion: b2 must be"),
+    (adafactor, {"lr": -1}, "adafactor: lr must be"),
+    (adafactor, {"power": -1}, "adafactor: power must be"),
+    (adafactor, {"limit": 0.5}, "adafactor: limit must be at least 1 and finite, got 0.5"),
+    (adafactor, {"eps1": -1}, "adafactor: eps1 must be"),
+    (adafactor, {"eps2": -1}, "adafactor: eps2 must be"),
+    (muon, {"lr": -1}, "muon: lr must be"),
+    (muon, {"beta": 1}, "muon: beta must be"),
+    (schedule_free, {"base": sgd(0.1), "beta": 1}, "schedule_free: beta must be"),
+    (schedule_free, {"base": sgd(0.1), "warmup": -1}, "schedule_free: warmup must be"),
+    (shampoo, {"lr": -1}, "shampoo: lr must be"),
+    (shampoo, {"eps": 0.0}, "shampoo: eps must be at least 1e-30 and finite, got 0.0"),
 ]
 
 
@@ -474,8 +525,11 @@ def test_a_hyper_parameter_that_is_no_number_is_refused(value):
         sgd(value)
 
 
+PARTS = {"chain", "descend", "negate", "orthogonalize", "split"}
+
+
 def test_every_transform_of_the_package_is_in_the_tables_above():
-    makers = {n for n in optim.__all__ if inspect.isfunction(getattr(optim, n))} - {"chain", "descend", "negate"}
+    makers = {n for n in optim.__all__ if inspect.isfunction(getattr(optim, n))} - PARTS
     assert makers == {make.__name__ for make, *_ in REFUSED}
 
 

@@ -1,17 +1,22 @@
 """Optimizers as pairs of pure functions over lists of tensors, in order of difficulty."""
 
 from course_lib.optim.adadelta import adadelta
+from course_lib.optim.adafactor import adafactor
 from course_lib.optim.adagrad import adagrad
 from course_lib.optim.adam import adam, adamw
 from course_lib.optim.amsgrad import amsgrad
 from course_lib.optim.clip import clip_norm, clip_value
 from course_lib.optim.decay import add_decay, shrink
 from course_lib.optim.lion import lion
+from course_lib.optim.muon import muon, orthogonalize
 from course_lib.optim.nadam import nadam
 from course_lib.optim.negate import negate
 from course_lib.optim.radam import radam
 from course_lib.optim.rmsprop import rmsprop
+from course_lib.optim.schedule_free import schedule_free
 from course_lib.optim.sgd import sgd
+from course_lib.optim.shampoo import shampoo
+from course_lib.optim.split import split
 from course_lib.optim.stepper import Stepper
 from course_lib.optim.transform import Tensors, Transform, chain, descend
 
@@ -20,6 +25,7 @@ __all__ = [
     "Tensors",
     "Transform",
     "adadelta",
+    "adafactor",
     "adagrad",
     "adam",
     "adamw",
@@ -30,10 +36,15 @@ __all__ = [
     "clip_value",
     "descend",
     "lion",
+    "muon",
     "nadam",
     "negate",
+    "orthogonalize",
     "radam",
     "rmsprop",
+    "schedule_free",
     "sgd",
+    "shampoo",
     "shrink",
+    "split",
 ]
