@@ -1,6 +1,6 @@
 """Five optimizers start together on a surface in the plane: who gets down first, and how long are their steps?"""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -230,15 +230,10 @@ def lr_sweep(
     """Run the same race with 81 learning rates from 1e-4 to 1, so that each optimizer can be judged at its own best."""
     place, lrs = GROUNDS[ground], np.geomspace(1e-4, 1, 81)
     added = noise * np.random.default_rng(seed).standard_normal((steps, 2))
-    gaps = {name: _heights(place, RULES[name], lrs, beta, added) for name in _each(progress, optimizers)}
+    if unknown := [name for name in optimizers if name not in RULES]:
+        raise ValueError(f"lr_sweep: optimizers must be among {', '.join(RULES)}, got {unknown[0]!r}")
+    gaps = {name: _heights(place, RULES[name], lrs, beta, added) for name in progress(optimizers)}
     return LrSweep(ground, lrs, gaps, steps)
-
-
-def _each(progress: Progress, names: Sequence[str]) -> Iterator[str]:
-    for i in progress(range(len(names))):
-        if names[i] not in RULES:
-            raise ValueError(f"lr_sweep: optimizers must be among {', '.join(RULES)}, got {names[i]!r}")
-        yield names[i]
 
 
 def _heights(place: Surface, rule: Callable[[Any, float], Rule], lrs: Array, beta: float, noise: Array) -> Array:

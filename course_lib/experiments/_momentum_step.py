@@ -1,0 +1,84 @@
+"""Momentum on one direction of a quadratic, as arithmetic: the theory of a step, and running it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def polynomial(lr: Any, beta: Any, method: str) -> tuple[Any, Any]:
+    r"""Trace p and determinant q of a step on curvature 1: its eigenvalues are the roots of r^2 - p r + q.
+
+    .. math::
+        x_{t+1} &= x_t - \eta\, x_t + \beta\, (x_t - x_{t-1}) &&\text{heavy ball (Polyak 1964)}    \qquad (1) \\
+        x_{t+1} &= (1 - \eta) \bigl(x_t + \beta\, (x_t - x_{t-1})\bigr) &&\text{Nesterov (1983)}   \qquad (2)
+
+    On curvature lambda eta is eta lambda. Numbers or arrays that broadcast.
+    """
+    if method == "heavy ball":
+        return 1 + beta - lr, beta + 0 * lr  # (1)
+    return (1 - lr) * (1 + beta), (1 - lr) * beta  # (2)
+
+
+def eigenvalues(lr: Any, beta: Any, method: str = "heavy ball") -> NDArray[np.complex128]:
+    """(2, ...) both eigenvalues of a step on curvature 1."""
+    p, q = polynomial(lr, beta, method)
+    root = np.sqrt(np.asarray(p * p / 4 - q, dtype=np.complex128))
+    return np.stack([p / 2 + root, p / 2 - root])
+
+
+def spectral_radius(lr: Any, beta: Any, method: str = "heavy ball") -> Any:
+    """What a step leaves of the distance in the long run: the larger size of the two eigenvalues."""
+    return np.abs(eigenvalues(lr, beta, method)).max(axis=0)
+
+
+def stability_limit(beta: Any, method: str = "heavy ball") -> Any:
+    """The eta lambda from which a run no longer shrinks: 2 (1 + beta), and 2 (1 + beta) / (1 + 2 beta) for Nesterov."""
+    return 2 * (1 + beta) / (1 if method == "heavy ball" else 1 + 2 * beta)
+
+
+def oscillates(lr: Any, beta: Any, method: str = "heavy ball") -> Any:
+    """Whether the eigenvalues are a complex pair; for heavy ball, where (1 - sqrt(eta lambda))^2 < beta."""
+    p, q = polynomial(lr, beta, method)
+    return p * p < 4 * q
+
+
+def tuned(kappa: Any, method: str = "heavy ball") -> tuple[Any, Any, Any]:
+    """eta, beta and rate that suit a quadratic with curvatures from 1/kappa to 1 best.
+
+    Heavy ball: Polyak 1964. Nesterov: the textbook's eta = 1/L (Nesterov 2004, 2.2.1), not the best for quadratics.
+    """
+    s = np.sqrt(kappa)
+    if method == "heavy ball":
+        return 4 / (1 + 1 / s) ** 2, ((s - 1) / (s + 1)) ** 2, (s - 1) / (s + 1)
+    return 1 + 0 * s, (s - 1) / (s + 1), 1 - 1 / s
+
+
+def run(lr: Any, beta: Any, method: str, steps: int, curvature: Any = 1.0) -> Array:
+    """(steps+1, ...) x_t on curvature x^2 / 2 from 1, as torch counts: for Nesterov x is the look-ahead point.
+
+    lr, beta and curvature are numbers, or arrays that broadcast: a run for each element.
+    """
+    lr, beta, curvature = (np.asarray(a, dtype=np.float64) for a in (lr, beta, curvature))
+    x = np.ones(np.broadcast_shapes(lr.shape, beta.shape, curvature.shape))
+    ahead = beta if method == "Nesterov" else None
+    v, path = np.zeros_like(x), np.empty((steps + 1, *x.shape))
+    path[0] = x
+    for t in range(steps):
+        g = curvature * x
+        v = beta * v + g
+        x = x - lr * (v if ahead is None else g + ahead * v)
+        path[t + 1] = x
+    return path
+
+
+def fitted_rate(path: Array) -> Array:
+    """(...) the factor by which |x| changes a step: its mean over the last third of a path against the third before.
+
+    path: (steps+1, ...). Means over many steps, so that a zero crossing does not count as progress.
+    """
+    third = len(path) // 3
+    before, after = np.abs(path[-2 * third : -third]).mean(axis=0), np.abs(path[-third:]).mean(axis=0)
+    return np.divide(after, before, out=np.zeros_like(before), where=before > 0) ** (1 / third)

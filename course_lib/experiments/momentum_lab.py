@@ -1,0 +1,193 @@
+"""The phase diagram of any optimizer: the learner's own is run over the plane, and told from those that are known."""
+
+import inspect
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from course_lib.controls import Progress, experiment, silent
+from course_lib.experiments._momentum_step import fitted_rate, spectral_radius
+from course_lib.optim import sgd
+
+Array = NDArray[np.float64]
+LRS, BETAS, STEPS = np.geomspace(0.004, 5, 24), np.linspace(0.05, 0.9, 12), 100
+FAR = 1e12  # a run is followed no farther than here
+
+KNOWN: Mapping[str, Callable[[Array, Array], Array]] = {
+    "heavy ball": lambda lr, beta: spectral_radius(lr, beta),
+    "Nesterov": lambda lr, beta: spectral_radius(lr, beta, "Nesterov"),
+    "heavy ball at eta (1 - beta)": lambda lr, beta: spectral_radius(lr * (1 - beta), beta),
+    "plain descent": lambda lr, beta: spectral_radius(lr, 0 * beta),
+    "plain descent at eta / (1 - beta)": lambda lr, beta: spectral_radius(lr / (1 - beta), 0 * beta),
+}
+
+
+@dataclass(frozen=True)
+class OwnPhase:
+    """Measured rates of one optimizer on curvature 1. rates: (12, 24), by beta and by learning rate (eta lambda)."""
+
+    lrs: Array
+    betas: Array
+    rates: Array
+    name: str
+
+    def distance(self, known: str) -> float:
+        """How far the rates are from a known theory's: the mean difference over the plane, rates cut at 1.5."""
+        theory = KNOWN[known](self.lrs, self.betas[:, None])
+        return float(np.abs(np.minimum(self.rates, 1.5) - np.minimum(theory, 1.5)).mean())
+
+    @property
+    def behaves_as(self) -> str | None:
+        """The known method whose rates these are, to 0.01 on average; None where they are nobody's."""
+        nearest = min(KNOWN, key=self.distance)
+        return nearest if self.distance(nearest) < 0.01 else None
+
+    @property
+    def stable(self) -> float:
+        """Share of the plane that converges."""
+        return float((self.rates < 1).mean())
+
+    def summary(self) -> str:
+        kind = f"behaves as {self.behaves_as}" if self.behaves_as else "behaves as none of the known methods"
+        return f"{self.name} {kind}; it converges at {self.stable:.0%} of the settings"
+
+
+@experiment
+def own_phase(optimizer: Callable[..., Any] | None = None, *, progress: Progress = silent) -> OwnPhase:
+    """Run `optimizer` at 288 settings of learning rate and beta, 100 steps each, on x^2 / 2 from x = 1.
+
+    It is one of three things, told apart by what it takes; without one, course_lib's heavy ball runs:
+    (lr, beta) -> Transform; a torch-style class of (params, lr, beta), where beta may be called momentum; or a function
+    (theta, velocity, grad, lr, beta) -> (theta, velocity) on arrays of shape (1,), the velocity zero at first.
+
+    Raises ValueError with a sentence for anything else, and for an optimizer that raises, returns nothing, another
+    shape or NaN, or changes the gradient it was given, naming the setting and, where one raised, the line.
+    """
+    optimizer = optimizer or sgd
+    start = _kind(optimizer)
+    rates = np.empty((len(BETAS), len(LRS)))
+    for i in progress(range(len(BETAS))):
+        rates[i] = [_rate(start, float(lr), float(BETAS[i])) for lr in LRS]
+    return OwnPhase(LRS, BETAS, rates, getattr(optimizer, "__name__", type(optimizer).__name__))
+
+
+Step = Callable[[float, float], float]  # (theta, gradient) -> the new theta
+Start = Callable[[float, float], Step]  # (lr, beta) -> Step
+
+
+def _rate(start: Start, lr: float, beta: float) -> float:
+    """The fitted factor a step; a run that leaves for 1e12 is judged by the part before that."""
+    x, path = 1.0, [1.0]
+    try:
+        step = start(lr, beta)
+        for _ in range(STEPS):
+            x = step(x, x)
+            if np.isnan(x):
+                raise Misbehaved(f"returns NaN at step {len(path)} for the gradient {path[-1]:.3g}")
+            path.append(x)
+            if abs(x) > FAR:
+                break
+    except Misbehaved as error:
+        raise ValueError(f"own_phase: your optimizer {error} (lr={lr:.3g}, beta={beta:.3g})") from None
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        told = f"{type(error).__name__}: {error}, in line {where.lineno}: {where.line}"
+        raise ValueError(f"own_phase: your optimizer raised {told} (lr={lr:.3g}, beta={beta:.3g})") from error
+    if len(path) < 8:
+        return abs(path[-1]) ** (1 / (len(path) - 1))
+    return float(fitted_rate(np.array(path)))
+
+
+class Misbehaved(Exception):
+    """What an optimizer does wrong, as the second half of a sentence."""
+
+
+def _kind(optimizer: Any) -> Start:
+    """How to start the optimizer, by the names and the number of what it takes."""
+    wanted = (
+        "a function of (lr, beta) that returns a Transform, a class of (params, lr, beta) with a step method, or a "
+        "function of (theta, velocity, grad, lr, beta)"
+    )
+    if not callable(optimizer):
+        raise ValueError(f"own_phase: optimizer must be {wanted}, got {optimizer!r}")
+    takes = inspect.signature(optimizer).parameters
+    needed = [name for name, p in takes.items() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    if "params" in takes and {"beta", "momentum"} & takes.keys():
+        name = "beta" if "beta" in takes else "momentum"
+        return lambda lr, beta: _torch_style(optimizer, {"lr": lr, name: beta})
+    if len(needed) == 5:
+        return lambda lr, beta: _function(optimizer, lr, beta)
+    if len(needed) <= 2 <= len(takes):
+        return lambda lr, beta: _transform(optimizer(lr, beta))
+    raise ValueError(f"own_phase: optimizer must be {wanted}, got one of ({', '.join(takes)})")
+
+
+def _transform(made: Any) -> Step:
+    if not (callable(getattr(made, "init", None)) and callable(getattr(made, "update", None))):
+        raise Misbehaved(f"returns {made!r} for (lr, beta) instead of a Transform with init and update")
+    state = made.init([torch.ones(1, dtype=torch.float64)])
+
+    def step(theta: float, slope: float) -> float:
+        nonlocal state
+        here, grad = (torch.tensor([a], dtype=torch.float64) for a in (theta, slope))
+        answer = made.update([grad], state, [here])
+        _untouched(float(grad), slope, "the gradient")
+        _untouched(float(here), theta, "the parameters")
+        steps, state = _two(answer, "(steps, state)")
+        if not isinstance(steps, list | tuple) or len(steps) != 1:
+            raise Misbehaved(f"returns the steps {steps!r} instead of a list with one step for each parameter")
+        return theta + _number(steps[0], "a step")
+
+    return step
+
+
+def _torch_style(make: Callable[..., Any], settings: dict[str, float]) -> Step:
+    theta = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    made = make([theta], **settings)
+    if not callable(getattr(made, "step", None)):
+        raise Misbehaved("has no step method")
+
+    def step(x: float, slope: float) -> float:
+        theta.grad = torch.tensor([slope], dtype=torch.float64)
+        made.step()
+        return _number(theta, "its parameter")
+
+    return step
+
+
+def _function(update: Callable[..., Any], lr: float, beta: float) -> Step:
+    velocity: Any = np.zeros(1)
+
+    def step(theta: float, slope: float) -> float:
+        nonlocal velocity
+        grad = np.array([slope])
+        answer = update(np.array([theta]), velocity, grad, lr, beta)
+        _untouched(float(grad[0]), slope, "the gradient")
+        after, velocity = _two(answer, "(theta, velocity)")
+        return _number(after, "theta")
+
+    return step
+
+
+def _two(answer: Any, named: str) -> tuple[Any, Any]:
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        raise Misbehaved(f"returns {'nothing' if answer is None else repr(answer)} instead of {named}")
+    return answer[0], answer[1]
+
+
+def _number(value: Any, named: str) -> float:
+    """The one number in an array of shape (1,)."""
+    shape = tuple(getattr(value, "shape", ()))
+    if shape != (1,):
+        raise Misbehaved(f"makes {named} an array of shape {shape} instead of (1,)")
+    return float(value.detach()[0] if isinstance(value, torch.Tensor) else value[0])
+
+
+def _untouched(now: float, before: float, named: str) -> None:
+    if now != before:
+        raise Misbehaved(f"changes {named} that it is given, from {before:.3g} to {now:.3g}: it belongs to the caller")
