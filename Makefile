@@ -18,7 +18,7 @@ test: checks
 	    --nbval-lax --nbval-current-env --nbval-cell-timeout=120 tests $(EDITIONS)
 
 quick: checks
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m "not browser and not slow" -n 2 --dist loadscope tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m "not browser and not slow" -n 2 --dist worksteal tests
 
 checks: $(VENV)/developed
 	$(BIN)/ruff check
