@@ -207,8 +207,8 @@ def render(questions: Iterable[Question]) -> str:
         answer = [
             bullets("A strong answer says", question.answer),
             bullets("Common wrong turns", question.wrong_turns),
-            bullets("Follow-ups", question.follow_ups),
-            f"**Evidence.** `{question.call.strip()}` gives `{question.expect.strip()}`.",
+            bullets("Follow-ups, left open on purpose", question.follow_ups),
+            f"**Evidence.** `{question.call.strip()}` satisfies `{question.expect.strip()}`.",
         ]
         folded = ["<details>", "<summary>Answer</summary>", *answer, "</details>"]
         blocks += [f"**{n}. ({question.level})** {escaped(question.prompt)}", *folded]

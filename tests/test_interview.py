@@ -147,7 +147,8 @@ def test_the_page_folds_answers_and_keeps_formulas():
         "**1. (easy)** Is $a<b$ when `a < b` &amp; a &lt; b?\n\n<details>\n\n<summary>Answer</summary>"
     )
     assert "\n- yes, $x_1$\n- by definition\n" in page
-    assert "**Evidence.** `halve(4)` gives `result == 2`." in page
+    assert "**Evidence.** `halve(4)` satisfies `result == 2`." in page
+    assert "**Follow-ups, left open on purpose**\n\n- why?" in page
     assert page.count("<details>") == page.count("</details>") == 1
 
 

@@ -1,11 +1,11 @@
 r"""Forward-mode differentiation: every number carries its own derivative along.
 
-With :math:`\varepsilon^2 = 0`, arithmetic on :math:`a + \dot a\,\varepsilon` is the chain rule (Wengert 1964):
+With :math:`\delta^2 = 0`, arithmetic on :math:`a + \dot a\,\delta` is the chain rule (Wengert 1964):
 
 .. math::
-    (a + \dot a \varepsilon) + (b + \dot b \varepsilon) &= (a + b) + (\dot a + \dot b)\,\varepsilon   \qquad (1) \\
-    (a + \dot a \varepsilon)\,(b + \dot b \varepsilon) &= ab + (\dot a b + a \dot b)\,\varepsilon     \qquad (2) \\
-    f(a + \dot a \varepsilon) &= f(a) + f'(a)\,\dot a\,\varepsilon                                    \qquad (3)
+    (a + \dot a \delta) + (b + \dot b \delta) &= (a + b) + (\dot a + \dot b)\,\delta   \qquad (1) \\
+    (a + \dot a \delta)\,(b + \dot b \delta) &= ab + (\dot a b + a \dot b)\,\delta     \qquad (2) \\
+    f(a + \dot a \delta) &= f(a) + f'(a)\,\dot a\,\delta                                    \qquad (3)
 """
 
 import math

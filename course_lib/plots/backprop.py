@@ -73,7 +73,9 @@ def _lay_out(ax: Axes, graph: Graph, width: float, height: float):
         still.append(ax.add_patch(FancyBboxPatch(corner, w, h, boxstyle=shape, fc="white", ec=color, lw=1.4)))
         look = {"weight": "bold", "size": 9} if node.name else {"size": 7}
         still.append(ax.text(x, y + 0.29 * h, node.name or "constant", color=color, ha="center", va="center", **look))
-    key = "black: value    red: gradient of the result    on an edge: slope; the thicker, the more gradient flows"
+    key = (
+        "black: value    below it: its gradient, dL/d(value)    on an edge: slope; the thicker, the more gradient flows"
+    )
     still.append(ax.text(columns / 2, -top - 0.72, key, size=7.5, color=GREY, ha="center", va="center"))
     slopes, values, grads = (PathPatch(Path(np.zeros((1, 2))), fc=color, lw=0) for color in (INK, INK, RED))
     for patch in (slopes, values, grads):

@@ -18,7 +18,7 @@ def draw_difference_error(result: Check, figure: Figure):
     left.legend(loc="upper left")
     (error,) = right.plot([], [], color=BLUE, label="measured")
     (rounding,) = right.plot([], [], color=GREEN, ls="-.", lw=1.2, label="eps / h: rounding")
-    (curving,) = right.plot([], [], color=ORANGE, ls="--", lw=1.2, label="h²: curvature of the slope")
+    (curving,) = right.plot([], [], color=ORANGE, ls="--", lw=1.2, label="h²: chord for tangent")
     guess = right.axvline(1e-6, color=GREY, ls=":", lw=1.2, label="eps to the power 1/3")
     (here,) = right.plot([], [], "o", color=RED, ms=7, label="this h")
     right.legend(loc="upper right", ncols=2, fontsize=7)
@@ -42,7 +42,7 @@ def draw_difference_error(result: Check, figure: Figure):
 
 
 def draw_where_trap(result: Trap, figure: Figure):
-    """Left: the function, finite everywhere. Right: its gradient, with a mark for every NaN."""
+    """Left: the function, finite everywhere. Right: its gradient, with a mark on the lower edge for every NaN."""
     left, right = figure.subplots(1, 2)
     left.set(xlabel="x", ylabel="where(x > 0, f(x), 0)", xlim=(-1.02, 1.02), ylim=(-1, 5))
     right.set(xlabel="x", ylabel="its gradient", xlim=(-1.02, 1.02), ylim=(-6, 6))
@@ -51,13 +51,13 @@ def draw_where_trap(result: Trap, figure: Figure):
     (value,) = left.plot([], [], color=BLUE)
     (gradient,) = right.plot([], [], color=GREEN, label="finite")
     (lost,) = right.plot([], [], "x", color=RED, ms=4, label="NaN")
-    right.legend(loc="lower left")
+    right.legend(loc="upper left", fontsize=8)
 
     def redraw(result: Trap):
         nan = np.isnan(result.gradients)
         value.set_data(result.x, np.clip(result.values, -1, 5))
         gradient.set_data(result.x, np.clip(result.gradients, -6.5, 6.5))
-        lost.set_data(result.x[nan], np.zeros(nan.sum()))
+        lost.set_data(result.x[nan], np.full(nan.sum(), -5.7))
         return value, gradient, lost
 
     redraw(result)

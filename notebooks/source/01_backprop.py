@@ -1,13 +1,18 @@
 # %% [markdown]
 # # 1  Backpropagation
 #
-# Training a network means asking, for each of its parameters: if you rise a little, does the loss rise or fall, and
-# how fast? A model has millions of parameters and is asked thousands of times. This lecture builds the machine that
-# answers, first on single numbers, then on arrays, and finds out what an answer costs, when it can be trusted, and
-# what happens to it on the way down a deep stack of layers.
+# A *network* is a function with adjustable numbers, its *parameters*, computed in stages, its *layers*. The *loss* is
+# one number that says how wrong its answers are. Training it means asking, for each parameter: if you rise a little,
+# does the loss rise or fall, and how fast? A model has millions of parameters and is asked thousands of times. This
+# lecture builds the machine that answers, first on single numbers, then on arrays, and finds out what an answer
+# costs, when it can be trusted, and what happens to it on the way down a deep stack of layers.
 #
-# You need calculus (derivatives, the chain rule) and Python. At the end an engine of your own reading trains on real
-# handwritten digits.
+# You need calculus (derivatives, the chain rule) and Python. In section 1.9 the machine reads real handwritten
+# digits.
+#
+# **How to read a cell.** Run each code cell, from the top. *Predict* comes before a run: choose an answer, say how
+# sure you are, press Commit; where there is only a question, note your answer on paper. Cells full of `assert` are
+# the lecture's own checks of what it has just claimed: run them, nothing else. The exercises at the end are yours.
 
 # %%
 import numpy as np
@@ -79,8 +84,9 @@ a, b, c = Number(2.0), Number(-1.5), Number(0.5)
 
 # %% [markdown]
 # The course's engine, `course_lib.autograd.Value`, is this class with more operations and a better `send`, and it can
-# be drawn. In each box: the operation, the value in black, the gradient in red. On each edge: the slope. Drag $a$
-# through 0 and watch which gradients follow. Then choose `tanh(a*b + c)`, a single neuron, and make its input large.
+# be drawn. In each box: the operation, the value, and below it the number's own gradient $\partial L / \partial v$.
+# On each edge: the slope. Drag $a$ through 0 and watch which gradients follow. Then choose `tanh(a*b + c)`, a single
+# *neuron* (a sum of weighted inputs, bent by a curve), and make its input large.
 
 # %%
 graph = explore(expression_graph, draw_expression_graph)
@@ -89,7 +95,8 @@ graph
 # %% [markdown]
 # Read it from right to left. The result's gradient is 1: it moves with itself. Every other gradient is the one
 # further right times the slope on the edge. A sum hands its gradient on unchanged, a product exchanges its factors,
-# and a saturated tanh lets almost nothing through: with $ab + c = -2.5$ its slope is $1 - \tanh^2(2.5) = 0.027$.
+# and a *saturated* tanh, far out where its curve is flat, lets almost nothing through: with $ab + c = -2.5$ its slope
+# is $1 - \tanh^2(2.5) = 0.027$.
 #
 # Values are computed from left to right, gradients from right to left, hence *reverse mode*; in networks it is called
 # backpropagation. It answers for all inputs in one sweep.
@@ -111,7 +118,7 @@ steepest.reveal("b")
 # %% [markdown] tags=["predict"]
 # **Predict.** With $a = 2$ and $b = -1.5$, what is the gradient of $a$ in $a \cdot a + a \cdot b$? And: the loop
 # below doubles a number 60 times, $y \leftarrow y + y$. How many paths lead from the first $y$ to the last, and how
-# long would `send` above take to walk them?
+# long would `send` above take to walk them, at ten million paths a second?
 
 # %%
 picture(expression_graph("a*a + a*b", a=2.0, b=-1.5), draw_expression_graph)
@@ -129,9 +136,9 @@ x.grad, len(y.ancestry())
 # what the `+=` in `send` is for, and forgetting it is the classic mistake of a first engine.
 #
 # Sixty doublings have $2^{60} \approx 10^{18}$ paths, and `send` walks each one; at ten million a second it would
-# need 3,600 years. `Value.backward` needed microseconds, because it visits each *number* once. It only has to wait
-# with a number until everything made from it has reported. And since a number is always made after its parents, the
-# order of making, backwards, is such an order: `backward` is two short loops in `course_lib/autograd/scalar.py`.
+# need 3,600 years. `Value.backward` visits each *number* once, and there are 61. It only has to wait with a number
+# until everything made from it has reported. And since a number is always made after its parents, the order of
+# making, backwards, is such an order: `backward` is two short loops in `course_lib/autograd/scalar.py`.
 
 # %% tags=["check"]
 assert expression_graph("a*a + a*b", a=2.0, b=-1.5).grads() == {"a": 2.5, "b": 2.0}
@@ -141,8 +148,8 @@ assert (x.grad, len(y.ancestry())) == (2.0**60, 61)
 # ## 1.3  How do you know that the gradients are right?
 #
 # An engine that is wrong still trains, only worse, and nobody notices. So compare with something independent. One
-# way is another engine: random graphs of additions, products, quotients, powers, exponentials, logarithms and kinks,
-# differentiated here and by `torch.autograd`, both in float64 (about 16 decimal digits).
+# way is another engine: random graphs of additions, products, quotients, powers, exponentials, logarithms and
+# $\max(x, 0)$, differentiated here and by `torch.autograd`, both in float64.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** The largest difference over 200 random graphs: zero, about $10^{-16}$, or about $10^{-8}$?
@@ -152,8 +159,9 @@ agreement = torch_agreement(200)
 agreement.summary()
 
 # %% [markdown]
-# Not zero: the two add and multiply in a different order here and there, and float64 rounds each result to about
-# $10^{-16}$ of itself. But nothing like $10^{-8}$ either. A wrong derivative would show in the first digit.
+# Not zero: the two add and multiply in a different order here and there, and float64, with its 16 digits, rounds each
+# result to about $10^{-16}$ of itself. But nothing like $10^{-8}$ either. A wrong derivative would show in the first
+# digit.
 
 # %% tags=["check"]
 assert all(torch_agreement(50, seed=seed).worst < 1e-10 for seed in range(4))
@@ -166,9 +174,10 @@ assert agreement.worst > 0
 #
 # $$f'(x) \approx \frac{f(x + h) - f(x - h)}{2h} .$$
 #
-# This *central difference* is wrong by about $h^2$, since the chord is not the tangent. The smaller $h$ the better,
-# it seems. But the computer rounds $f$ to about $\epsilon = 2 \cdot 10^{-16}$ of its size, and the quotient divides
-# that rounding by $2h$.
+# How wrong is it? In $f(x \pm h) = f \pm h f' + \tfrac12 h^2 f'' \pm \tfrac16 h^3 f''' + \dots$ the even terms are
+# the same on both sides and cancel, and what is left is $f' + \tfrac16 h^2 f''' + \dots$: an error of about $h^2$.
+# The smaller $h$ the better, it seems. But the computer rounds $f$ to about $\epsilon = 2 \cdot 10^{-16}$ of its size
+# (the *machine precision*), and the quotient divides that rounding by $2h$.
 
 # %% tags=["predict"]
 valley = predict(
@@ -182,13 +191,13 @@ check = explore(difference_error, draw_difference_error)
 check
 
 # %% [markdown]
-# The error is a V on these axes (a U to its friends). From the right it falls like $h^2$; from the left it falls like
-# $\epsilon / h$. Two such lines meet where $h^2 = \epsilon / h$, that is at
+# The error is a V on these axes: from the right it falls like $h^2$, from the left like $\epsilon / h$. (A single
+# point's rounding is a lottery; the curve is the root mean square over 129 points and steps close by, so its left arm
+# is smooth.) The two lines meet where $h^2 = \epsilon / h$, that is at
 #
 # $$h = \epsilon^{1/3}, \qquad \text{where the error is about } \epsilon^{2/3} .$$
 #
-# In float64 that is $h = 6 \cdot 10^{-6}$ and ten good digits; in float32, $h = 5 \cdot 10^{-3}$ and
-# five at best.
+# In float64 that is $h = 6 \cdot 10^{-6}$ and ten good digits; in float32, $h = 5 \cdot 10^{-3}$ and five at best.
 # Switch `dtype`, and see why gradients are checked in float64: in float32 a correct gradient and one that is wrong by
 # a part in a hundred thousand look the same.
 
@@ -203,10 +212,10 @@ valley.reveal(np.log10([curve.steps, curve.errors]).T)
 # %% [markdown]
 # ## 1.5  When does a gradient lie?
 #
-# Two cases to know. The first is a kink: $\mathrm{relu}(x) = \max(x, 0)$ has no slope at 0; engines answer 0 there,
-# by convention. The second is a choice between two branches, `where(x > 0, sqrt(x), 0)`. It computes *both* branches
-# for every $x$ and keeps one. Its slope with respect to the branch not taken is 0, and that 0 is then multiplied by
-# the branch's own slope.
+# Two cases to know. The first is a *kink*, a point where the slope jumps: $\mathrm{relu}(x) = \max(x, 0)$ has none at
+# 0; engines answer 0 there, by convention. The second is a choice between two branches, `where(x > 0, sqrt(x), 0)`.
+# It computes *both* branches for every $x$ and keeps one. Its slope with respect to the branch not taken is 0, and
+# that 0 is then multiplied by the branch's own slope.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** What does a central difference say about relu at 0, and does a smaller $h$ help? And what is the
@@ -225,16 +234,20 @@ explore(where_trap, draw_where_trap)
 # that fails by exactly a half of something, at a point with a ReLU in it, has found a kink and no bug: move the
 # point.
 #
-# The second is nastier. The values are finite everywhere, and half of the gradients are NaN ("not a number"), because
-# $0 \cdot \infty$ is NaN, and $0 \cdot \text{NaN}$ is NaN as well. Tick `guarded`: a second `where` *inside* gives
-# the branch a harmless input wherever it is not taken. With `safe = where(x > 0, x, 1)`, write `where(x > 0,
-# sqrt(safe), 0)`. This double `where` is needed in every engine, torch included.
+# The second is nastier. The values are finite everywhere, and half of the gradients are NaN ("not a number": the marks
+# on the lower edge), because $0 \cdot \infty$ is NaN, and $0 \cdot \text{NaN}$ is NaN as well. Tick `guarded`: a
+# second `where` *inside* gives the branch a harmless input wherever it is not taken. With `safe = where(x > 0, x, 1)`,
+# write `where(x > 0, sqrt(safe), 0)`. The first lines below show that torch needs this double `where` too.
 #
-# In torch you would not write the check yourself. `torch.autograd.gradcheck` compares any function's gradient with
-# central differences, in float64. Here it meets a hand-written backward with a wrong factor.
+# In torch you would not write the gradient check yourself. `torch.autograd.gradcheck` compares any function's
+# gradient with central differences, in float64. Here it meets a hand-written backward with a wrong factor.
 
 
 # %% tags=["build"]
+zero = torch.zeros(1, requires_grad=True)
+torch.where(zero > 0, zero.sqrt(), 0.0).sum().backward()
+
+
 class Cube(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -249,9 +262,10 @@ class Cube(torch.autograd.Function):
 
 points = torch.linspace(-1, 1, 5, dtype=torch.float64, requires_grad=True)
 found = {f: torch.autograd.gradcheck(f, points, raise_exception=False) for f in (Cube.apply, torch.tanh)}
-list(found.values())
+zero.grad, list(found.values())
 
 # %% tags=["check"]
+assert torch.isnan(zero.grad).all()
 assert list(found.values()) == [False, True]
 assert np.allclose(kink.errors, 0.5)
 assert where_trap().nans == 101
@@ -262,9 +276,9 @@ assert np.isfinite(where_trap().values).all()
 # ## 1.6  What does a gradient cost?
 #
 # There is another way through the chain rule: from left to right. Let every number carry its own derivative with
-# respect to *one* chosen input, $a + \dot a\,\varepsilon$, and compute with pairs, where $\varepsilon^2 = 0$. Then
+# respect to *one* chosen input, $a + \dot a\,\delta$, and compute with pairs, where $\delta^2 = 0$. Then
 #
-# $$(a + \dot a \varepsilon)(b + \dot b \varepsilon) = ab + (\dot a b + a \dot b)\,\varepsilon,$$
+# $$(a + \dot a \delta)(b + \dot b \delta) = ab + (\dot a b + a \dot b)\,\delta,$$
 #
 # which is the product rule. These are *dual numbers*, and this is *forward mode*: nothing has to be remembered, but a
 # pass answers for one input. To compare, both modes run on numbers that count every addition and multiplication done
@@ -286,7 +300,7 @@ costs
 #
 # Turn it round, and the roles change: for one input and many outputs, forward mode wins. A loss is one number, so
 # training is always the first case. The bill that reverse mode does send is memory: everything must be kept until
-# the way back. The last section returns to that.
+# the way back. Section 1.11 returns to that.
 
 # %% tags=["check"]
 for function in ("network", "product", "rosenbrock"):
@@ -302,13 +316,14 @@ price.reveal(gradient_cost("network", 32).reverse_ratio)
 # stay: values forward, gradients backward, sums where something is used twice. Two things are new. A local slope
 # would be a matrix, far too large to store, so each operation stores a function instead, which carries a gradient
 # back: for $C = A B$ that is $\bar A = \bar C B^\top$ and $\bar B = A^\top \bar C$, where a bar marks a gradient. And
-# numpy *broadcasts*: adding a bias of shape `(3,)` to a batch of shape `(4, 3)` uses each entry of the bias four
-# times.
+# numpy *broadcasts*: adding a bias of shape `(3,)` to a *batch* (several examples, a row each) of shape `(4, 3)` uses
+# each entry of the bias four times.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** `bias` has shape `(3,)` and is added to a batch of four rows, and all twelve entries are summed up.
-# What is the gradient of `bias`? And: a network with 337 weights looks at 100 points. How many nodes does the scalar
-# engine make for one step, and how many the array engine?
+# What is the gradient of `bias`? And: a network takes 2 numbers through layers of 16, 16 and 1 neurons, each
+# $x W + b$, the first two followed by relu; the loss is the mean of the squared errors at 100 points. Count the nodes that
+# the array engine makes, parameters included. And the scalar engine: hundreds, thousands, or tens of thousands?
 
 # %%
 bias, batch = Array([0.0, 0.0, 0.0]), Array(np.ones((4, 3)))
@@ -321,10 +336,10 @@ bias.grad, engines.summary()
 # is the same accumulation as in section 1.2, and forgetting it is the most common mistake in a hand-written backward
 # pass; the exercises ask for it.
 #
-# Sixty-five thousand Python objects against eighteen, and the same gradient to the last digit or two. The arithmetic
-# is the same; what is saved is Python. `make bench` measures how much on your machine: the array engine takes a step
-# several hundred times faster. The same check as before, central differences, works for arrays: `gradient_gaps`
-# changes every entry in turn.
+# Eighteen arrays: six parameters, three products, three sums, two relus, and four for the loss (minus, square, sum,
+# divide). The scalar engine makes sixty-five thousand Python objects, and the same gradient to the last digit or two.
+# The arithmetic is the same; what is saved is Python, and `make bench` measures how much on your machine. The same
+# check as before, central differences, works for arrays: `gradient_gaps` changes every entry in turn.
 
 # %% tags=["check"]
 assert bias.grad.tolist() == [4, 4, 4]
@@ -337,8 +352,8 @@ assert max(gradient_gaps(lambda a, b: ((a @ b).tanh() + b[0]).sum(), inputs)) < 
 # %% [markdown]
 # ## 1.8  What is left of the gradient at the bottom of a deep chain?
 #
-# Twenty layers of one neuron each, $h_l = \sigma(w\, h_{l-1})$ with the sigmoid $\sigma(z) = 1/(1 + e^{-z})$. By the
-# chain rule the gradient at the input is a product of twenty slopes,
+# Twenty layers of one neuron each, $h_l = \sigma(w\, h_{l-1})$ from $h_0 = 0.5$, with the sigmoid $\sigma(z) = 1/(1 +
+# e^{-z})$. By the chain rule the gradient at the input is a product of twenty slopes,
 #
 # $$\frac{\partial h_{20}}{\partial h_0} = \prod_{l=1}^{20} w\, \sigma'(z_l), \qquad z_l = w\, h_{l-1},
 # \qquad \sigma' = \sigma (1 - \sigma) .$$
@@ -354,8 +369,8 @@ chain
 # %% [markdown]
 # $\sigma (1 - \sigma)$ is largest at $\sigma = \tfrac12$, and there it is $\tfrac14$. So with $|w| \le 1$ every layer
 # divides the gradient by four *at least*: after twenty layers at most $4^{-20} \approx 10^{-12}$ is left, and
-# measured it is a tenth of that, since the neurons do not sit at the top of the curve (the red dots). Such a layer's
-# weights do not learn slowly; they do not learn.
+# measured it is a tenth of that, since the neurons (the dots on the right) do not sit at the top of the curve. Such a
+# layer's weights do not learn slowly; they do not learn.
 #
 # Larger weights do not save it: drag `weight` to 4 and the dots slide down the flank of the curve, into saturation.
 # tanh has slope 1 at its best, relu has slope exactly 1 wherever it is on, and passes the gradient whole; with a
@@ -371,22 +386,25 @@ left_over.reveal(chain_shrinkage("sigmoid", depth=20).total)
 # %% [markdown]
 # ## 1.9  Is this engine enough to read handwriting?
 #
-# The real thing: 1,797 images of handwritten digits, $8 \times 8$ pixels, of which 1,077 are for training and 360,
-# never touched, for the test. A network $64 \to 64 \to 10$ with ReLU, the cross-entropy loss of its ten outputs, and
-# plain minibatch descent, $\theta \leftarrow \theta - \eta\, g$: the array engine, numpy, and nothing else.
+# The real thing: 1,797 images of handwritten digits, $8 \times 8$ pixels: 1,077 for training, 360 for the test, and
+# 360 for validation, that is for choosing settings; nothing is chosen here, so those rest. A network $64 \to 64 \to
+# 10$ with ReLU turns an image into ten probabilities. Its loss is the *cross-entropy*: $-\log p$ of the right digit,
+# averaged over the images (exercise 2 has the formula). Each step takes the next few images, a *minibatch*, and moves
+# all parameters $\theta$ against their gradient $g$ by a *learning rate* $\eta$: $\theta \leftarrow \theta - \eta\,
+# g$. The array engine, numpy, and nothing else.
 
 # %% [markdown] tags=["predict"]
-# **Predict.** The test accuracy after 20 epochs (passes over the training images), and how many seconds they take.
+# **Predict.** The test accuracy after 20 epochs (passes over the training images).
 
 # %%
 run = explore(digits_training, draw_digits_training)
 run
 
 # %% [markdown]
-# Above 95 % after a few passes, 97 to 99 % in the end, depending on the seed, in a second or two. Turn `lr` up to see
-# it break, and `hidden` down to 2 to see how much two numbers can tell about a digit. torch would give the same
-# gradients; what it adds is speed on large arrays, GPUs, and a few hundred more operations. There is no further
-# secret in it.
+# Above 95 % after a few passes, 97 to 99 % in the end, depending on the seed (which fixes the split, the first
+# weights and the order). Turn `lr` up to see it break, and `hidden` down to 2 to see how much two numbers can tell
+# about a digit. That is looking, not choosing: an `lr` picked for its accuracy on the test images would spoil them as
+# a test. torch would give the same gradients; it adds speed on large arrays, GPUs, and many more operations.
 
 # %% tags=["check"]
 runs = [digits_training(seed=seed) for seed in range(3)]
@@ -402,7 +420,7 @@ assert all(r.test[0] < 0.3 for r in runs)  # before training: guessing
 # that does not clear the gradients of its *inner* results before a new pass.
 
 # %% [markdown] tags=["predict"]
-# **Predict.** After 4 calls the leaf's gradient is 4 times the first in ours and torch. In the third engine, with a
+# **Predict.** After 4 calls the input's gradient is 4 times the first in ours and torch. In the third engine, with a
 # chain of 3 operations: also 4, or 12, or 20?
 
 # %%
@@ -410,28 +428,33 @@ trial = explore(repeated_backward, draw_repeated_backward)
 trial
 
 # %% [markdown]
-# **Half right.** In the leaves, adding up is the design: section 1.2 needs it inside one pass, and across passes it
-# lets you split a batch that does not fit into memory. Four calls on four quarters give the gradient of the whole, to
-# the last digits. That is gradient accumulation, and it is why training loops call `zero_grad()` themselves.
+# **Half right.** In the *leaves* (numbers made from nothing: inputs and parameters) adding up is the design: section
+# 1.2 needs it inside one pass, and across passes it lets you split a batch that does not fit into memory. Divide each
+# part's summed loss by the size of the *whole* batch, and four calls on four quarters give the gradient of the whole;
+# the cell below prints by how much they differ. That is gradient accumulation, and it is why training loops call
+# `zero_grad()` themselves.
 #
 # But there *is* a bug that looks like it. If inner gradients are kept as well, old ones travel down again with the
-# new: after $k$ calls a leaf $n$ operations deep has $\binom{k + n - 1}{n}$ times its gradient: 20 times for $k = 4$,
-# $n = 3$. After two calls it is $n + 1$, so a short test with one operation sees the innocent 2. Doubling is no bug;
-# *more than* doubling is.
+# new. The result's own gradient is set to 1 afresh in each call. Count the others in units of their right value: one
+# operation below it, 1 is added in each call: $k$ after $k$ calls. Two below, each call adds what now stands above
+# it, $1 + 2 + \dots + k$; three below, the sum of those sums, $1 + 3 + 6 + 10 = 20$ for $k = 4$. After $n$ operations
+# it is the entry $\binom{k + n - 1}{n}$ of Pascal's triangle. After two calls that is $n + 1$, so a short test with
+# one operation sees the innocent 2. Doubling is no bug; *more than* doubling is.
 
 # %% tags=["check"]
 after = repeated_backward(calls=4, depth=3)
 assert np.allclose([after.engine[-1], after.torch[-1], after.kept[-1]], [4, 4, 20])
 assert np.allclose(repeated_backward(calls=2, depth=1).kept, [1, 2])
 assert all(split_batch(parts, seed=s).gap < 1e-12 for parts in (2, 4, 60) for s in range(2))
+split_batch(parts=4).summary()
 
 # %% [markdown]
 # ## 1.11  Frontier: how much of the forward pass must be kept?
 #
 # Reverse mode keeps every layer's output until the way back, and in large models these *activations*, not the
 # weights, fill the memory. Activation checkpointing (Chen et al. 2016) keeps only the outputs at the borders of $s$
-# segments. On the way back it computes one segment after the other again, from its border, and uses it at once. It is
-# switched on in most training runs of large language models today.
+# segments. On the way back it computes one segment after the other again, from its border, and uses it at once. In
+# torch it is `torch.utils.checkpoint`.
 #
 # `course_lib.autograd.checkpoint` does it, in a dozen lines. The experiment runs a chain of $n$ layers with it and
 # counts how many layer outputs are alive at the same time.
@@ -447,8 +470,8 @@ memory
 # %% [markdown]
 # At the worst moment the $s$ borders and one segment of $n/s$ layers are alive, $s + n/s$, which is smallest at $s =
 # \sqrt n$. Thirty-six layers need 12 outputs instead of 36; a hundred and forty-four need 24. The price is one more
-# forward pass, whatever $s$: every layer is computed twice. If an evaluation backward costs about twice one forward,
-# that is a third more work for $\sqrt n / 2$ times less memory.
+# forward pass, whatever $s$: every layer is computed twice. If a pass backward costs about twice a pass forward, that
+# is a third more work, for a third of the memory with 36 layers and a sixth with 144.
 
 # %% tags=["check"]
 for layers, root in ((16, 4), (36, 6), (144, 12)):
@@ -502,9 +525,12 @@ assert verdict.passed, verdict
 verdict
 
 # %% [markdown]
-# **2. Softmax and cross-entropy.** `logits` is `(rows, classes)`, `labels` is `(rows,)` of whole numbers, and the
-# loss is the mean over the rows of $-\log p_{\text{label}}$ with $p = \mathrm{softmax}(\text{logits})$. Return
-# `dlogits`. On paper the exponentials of the two halves cancel, and one short line is left. Mind logits near 1000.
+# **2. Softmax and cross-entropy.** A row of `logits` `(rows, classes)` holds one example's outputs $z$: any numbers,
+# one for each class. The *softmax* makes probabilities of them, positive and with sum 1: $p_j = e^{z_j} / \sum_k
+# e^{z_k}$. `labels` `(rows,)` holds each row's right class as a whole number; as a row with a 1 in that place and 0
+# elsewhere it is called *one-hot*. The *cross-entropy* is the mean over the rows of $-\log p_{\text{label}}$: 0 when
+# the right class is certain. Return `dlogits`. On paper logarithm and exponentials cancel, and one short line is
+# left. Mind rows near 1000, and rows near $-1000$.
 
 
 # %% tags=["exercise"]
@@ -578,7 +604,8 @@ verdict
 # %% [markdown]
 # ## Interview questions
 #
-# Say your answer aloud before you unfold one. Each answer rests on a run that you can repeat.
+# Say your answer aloud before you unfold one. Each answer rests on a run that you can repeat. The follow-ups have no
+# answers, on purpose: they are for the next conversation.
 
 # %%
 questions("01_backprop")
