@@ -1,0 +1,581 @@
+# %% [markdown]
+# # 3  Momentum
+#
+# Lecture 2 ended with a quarrel: the learning rate that suits the steep direction of a ravine starves the flat
+# one, and the bill grows like the condition number. This lecture gives the iterate a memory and asks what that
+# buys, exactly: where it is stable, when it oscillates, how fast it can be made, and where its guarantees end.
+#
+# You will also put an optimizer of your own into the same diagram, find out which of several conventions it
+# follows, and see what is left of all this when the gradients are noisy. That is less than most people think.
+
+# %%
+import numpy as np
+
+from course_lib.checks import momentum as checks
+from course_lib.controls import Choice, Linear, Log
+from course_lib.experiments.momentum import contraction, growth, phase, tuning
+from course_lib.experiments.momentum_forms import conventions, cycle, two_forms
+from course_lib.experiments.momentum_lab import own_phase
+from course_lib.experiments.momentum_noise import smoothness, worth
+from course_lib.experiments.race import lr_sweep, race
+from course_lib.plots.momentum import draw_contraction, draw_growth, draw_phase, draw_tuning
+from course_lib.plots.momentum_forms import draw_conventions, draw_cycle, draw_two_forms
+from course_lib.plots.momentum_lab import draw_own_phase
+from course_lib.plots.momentum_noise import draw_smoothness, draw_worth
+from course_lib.plots.race import draw_lr_sweep, draw_race
+from course_lib.widgets import Order, explore, picture, predict, questions
+
+# %% [markdown]
+# ## 3.1  When does momentum oscillate?
+#
+# One direction of a bowl is enough: $f(x) = \tfrac{\lambda}{2} x^2$, where $\lambda$ (lambda) is the curvature,
+# so the gradient is $g = \lambda x$. **Heavy ball** (Polyak 1964) keeps a velocity $v$ and moves along it:
+#
+# $$v_t = \beta v_{t-1} + g_t, \qquad x_t = x_{t-1} - \eta\, v_t .$$
+#
+# The learning rate is $\eta$ (eta), and $\beta$ (beta), from 0 to 1, is how much of its velocity the iterate
+# keeps: a gradient that is $k$ steps old still counts with the weight $\beta^k$. At $\beta = 0$ this is gradient
+# descent.
+#
+# Two numbers, $x_t$ and $x_{t-1}$, fix everything that follows, so a step is a $2 \times 2$ matrix. In the long
+# run the distance to the minimum shrinks by the absolute value of its larger eigenvalue, the spectral radius. Call
+# that the **rate**: what a step leaves of the error. Small is fast.
+
+# %% [markdown] tags=["predict"]
+# **Predict.** With $\lambda = 1$ and $\beta = 0.9$ you raise $\eta$ from 0.01 to 0.1. Does the distance shrink
+# faster, more slowly, or at the same rate in the long run? And at $\eta = 0.001$?
+
+# %% [markdown]
+# Drag `lr`. The dashed lines are theory: the envelope, and its slope on a logarithmic axis.
+
+# %%
+explore(contraction, draw_contraction)
+
+# %% [markdown]
+# From 0.01 to 0.1 the rate does not change; only the oscillation gets quicker. Write a step without $v$,
+# $x_{t+1} = (1 + \beta - \eta\lambda)\, x_t - \beta\, x_{t-1}$, and the eigenvalues are the roots of
+#
+# $$r^2 - (1 + \beta - \eta\lambda)\, r + \beta = 0 .$$
+#
+# Their product is $\beta$. If they are a complex pair, both have the same size, so that size is $\sqrt\beta$,
+# **whatever $\eta$ is**; $\eta$ only decides how fast the pair turns. They are a complex pair exactly when
+#
+# $$(1 - \sqrt{\eta\lambda})^2 < \beta ,$$
+#
+# and then the run oscillates (*under-damped*). At $\eta = 0.001$ it does not: the eigenvalues are real, the
+# larger one is near 1, and there a larger $\eta$ does help.
+
+# %% tags=["check"]
+tiny, slow, fast = (contraction(lr=lr, beta=0.9) for lr in (0.001, 0.01, 0.1))
+assert abs(slow.rate - 0.9**0.5) < 1e-12
+assert abs(fast.rate - 0.9**0.5) < 1e-12
+assert fast.crossings > slow.crossings > tiny.crossings == 0
+assert tiny.rate > slow.rate
+assert abs(fast.measured - fast.rate) < 0.005
+
+# %% [markdown]
+# ## 3.2  Which settings converge, and how fast?
+#
+# Only the product $\eta\lambda$ and $\beta$ count, so all that heavy ball can do on one direction fits into one
+# picture, a **phase diagram**. Below, 6000 settings were run for 240 steps each; the color is the rate that was
+# measured. The lines are theory. On the right are the two eigenvalues at the setting you choose, and the curve
+# they run along as $\eta\lambda$ changes, the *root locus*.
+
+# %% tags=["predict"]
+limit = predict("Gradient descent diverges above eta lambda = 2. Where does heavy ball with beta = 0.9?", Linear(0, 5))
+limit
+
+# %% [markdown]
+# Keep `beta` at 0.8 and drag `lr` from one end to the other. Watch the two eigenvalues meet, part, run round a
+# circle, meet again on the other side, and leave the unit circle. Then switch `method`.
+
+# %%
+diagram = explore(phase, draw_phase)
+diagram
+
+# %% [markdown]
+# Momentum does not make a learning rate more dangerous; it makes more of them legal. The run converges exactly
+# for
+#
+# $$0 \le \beta < 1, \qquad 0 < \eta\lambda < 2\,(1 + \beta) ,$$
+#
+# because at the limit the eigenvalue $-1$ solves the equation of 3.1: $1 + (1 + \beta - \eta\lambda) + \beta = 0$.
+# At $\beta = 0.9$ that is 3.8.
+#
+# Inside the dashed curve colors change only from bottom to top: there the rate is $\sqrt\beta$. So a large
+# $\beta$ is a broad guarantee at a modest speed. With $\beta = 0.9$ every direction with $\eta\lambda$ between
+# 0.0026 and 3.8 shrinks by 0.949 a step, be it flat or steep, a range of curvatures of more than 1400. That is
+# what a ravine needs.
+
+# %% tags=["check"]
+assert diagram.result.error < 0.02  # over the whole plane
+assert phase(0.999 * 3.8, 0.9).rate < 1 < phase(1.001 * 3.8, 0.9).rate
+assert np.allclose([phase(z, 0.9).rate for z in (0.0027, 0.1, 3.79)], 0.9**0.5)
+limit.reveal(2 * (1 + 0.9))
+
+# %% [markdown]
+# ## 3.3  What does momentum buy in a ravine?
+#
+# A ravine has curvatures from $\mu$ (mu) to $L$, with the condition number $\kappa = L/\mu$ (kappa). All must
+# fall into the dashed region at once, with $\beta$ as small as possible. Both ends then lie on its edge,
+# $1 - \sqrt{\eta\mu} = \sqrt\beta = \sqrt{\eta L} - 1$, and solving for the two unknowns gives (Polyak 1964)
+#
+# $$\eta = \frac{4}{(\sqrt L + \sqrt\mu)^2}, \qquad
+# \beta = \left( \frac{\sqrt\kappa - 1}{\sqrt\kappa + 1} \right)^{2}, \qquad
+# \text{rate} = \frac{\sqrt\kappa - 1}{\sqrt\kappa + 1} \approx 1 - \frac{2}{\sqrt\kappa} .$$
+#
+# The best that plain descent can do is the same with $\kappa$ for $\sqrt\kappa$.
+
+# %% tags=["predict"]
+bill = predict(
+    "kappa = 1000: plain descent at its best takes 3180 steps to 1/1000. How many takes heavy ball?", Log(10, 5000)
+)
+bill
+
+# %%
+ravine = explore(tuning, draw_tuning)
+ravine
+
+# %%
+steps = growth()
+picture(steps, draw_growth)
+
+# %% [markdown]
+# The lowest of 12000 measured points is where Polyak's formula says. And the number of steps grows like
+# $\sqrt\kappa$ instead of $\kappa$: at $\kappa = 1000$, 189 steps for 3180. (The measured exponent is a little
+# above $\tfrac12$: at the best setting the two eigenvalues coincide, and a double root decays like
+# $t\, r^t$.)
+#
+# Note two things about that best point. It lies in a corner: a little more $\eta$ and the run diverges. And it
+# needs $\mu$, which nobody knows for a network. That is why people take $\beta = 0.9$ and tune $\eta$: from 3.2,
+# it is good for every $\kappa$ up to 1400.
+
+# %% tags=["check"]
+(_, beta, rate), (_, best_beta, best_rate) = ravine.result.best, ravine.result.predicted
+assert abs(rate - best_rate) < 0.02
+assert abs(beta - best_beta) < 0.02
+assert abs(steps.slope("gradient descent") - 1) < 0.03
+assert 0.5 < steps.slope("heavy ball") < 0.6
+assert steps.counts["gradient descent"][-1] > 15 * steps.counts["heavy ball"][-1]
+bill.reveal(int(steps.counts["heavy ball"][-1]))
+
+# %% [markdown]
+# ## 3.4  Does your own optimizer do what you think it does?
+#
+# The diagram needs nothing but runs, so any optimizer can be put into it. `own_phase` takes a function
+# `(theta, velocity, grad, lr, beta)` that returns the new `theta` and `velocity`, or `(lr, beta)` that returns a
+# `Transform`, or a torch-style class. It runs 288 settings and compares the rates with those of methods that it
+# knows. If your optimizer returns nothing, NaN or another shape, changes what it is given, or raises, it says so
+# in a sentence.
+#
+# Two candidates, each a slip away from heavy ball. Change them, or write your own.
+
+
+# %% [markdown] tags=["predict"]
+# **Predict.** `averaged`, below, keeps a mean of gradients instead of a sum. `stale` steps with the velocity from
+# before this gradient. How does the diagram of each differ from heavy ball's: is it the same, shifted, or another one?
+# Which loses more of the region where runs converge?
+
+
+# %% tags=["build"]
+def averaged(theta, velocity, grad, lr, beta):
+    velocity = beta * velocity + (1 - beta) * grad
+    return theta - lr * velocity, velocity
+
+
+def stale(theta, velocity, grad, lr, beta):
+    return theta - lr * velocity, beta * velocity + grad
+
+
+# %%
+average, late = own_phase(averaged), own_phase(stale)
+picture(average, draw_own_phase)
+
+# %%
+picture(late, draw_own_phase)
+
+# %% [markdown]
+# `averaged` is heavy ball with $\eta(1 - \beta)$ for $\eta$: the same diagram, moved to the right, nothing lost.
+# Whoever copies a learning rate from a paper with one convention into code with the other is wrong by a factor of
+# 10 at $\beta = 0.9$, and both will train, somehow.
+#
+# `stale` is another method. One step of delay, and the region where it converges shrinks: it uses a gradient when
+# it is already old. Nothing crashes, no loss is NaN at a small learning rate, and the code looks right. The
+# diagram shows it at a glance. (The same delay comes back in lecture 15, when workers send gradients late.)
+
+# %% tags=["check"]
+assert own_phase().behaves_as == "heavy ball"
+assert average.behaves_as == "heavy ball at eta (1 - beta)"
+assert late.behaves_as is None
+assert late.stable < 0.7 < 0.9 < average.stable
+
+# %% [markdown]
+# ## 3.5  What does Nesterov change?
+#
+# Nesterov (1983) takes the gradient not where the iterate is, but where its velocity is about to carry it:
+#
+# $$v_t = \beta v_{t-1} - \eta\, \nabla f(\theta_{t-1} + \beta v_{t-1}), \qquad \theta_t = \theta_{t-1} + v_t .$$
+#
+# Frameworks have the gradient only at the parameters they hold. So torch writes, with the gradient $g_t$ at its
+# $\theta$,
+#
+# $$v_t = \beta v_{t-1} + g_t, \qquad \theta_t = \theta_{t-1} - \eta\, (g_t + \beta v_t) ,$$
+#
+# and nothing looks ahead anywhere.
+
+# %% [markdown] tags=["predict"]
+# **Predict.** Is torch's form an approximation of the first, a different method, or the same? If it is the same,
+# why do the two paths differ?
+
+# %%
+forms = explore(two_forms, draw_two_forms)
+forms
+
+# %% [markdown]
+# It is the same iteration, to rounding. torch's parameters *are* the look-ahead point: call
+# $\tilde\theta = \theta + \beta v$, write the first form in $\tilde\theta$ alone, and the second appears. What
+# you save at the end of training is $\tilde\theta$, and as $v \to 0$ the difference dies.
+#
+# On a bowl the look-ahead is a brake that knows the curvature. Where heavy ball's eigenvalues have the size
+# $\sqrt\beta$, Nesterov's have $\sqrt{\beta(1 - \eta\lambda)}$: steep directions are damped more. In the diagram of
+# 3.2, with `method` at Nesterov, colors now change from left to right as well. The price is stability:
+# $\eta\lambda < 2(1+\beta)/(1+2\beta)$, 1.36 at $\beta = 0.9$. The usual setting $\eta = 1/L$ and
+#
+# $$\beta = \frac{\sqrt\kappa - 1}{\sqrt\kappa + 1}$$
+#
+# has the rate $1 - 1/\sqrt\kappa$: $\sqrt\kappa$ again, about half as fast as heavy ball's best. So why should
+# anyone want it?
+
+# %% tags=["check"]
+assert forms.result.apart.max() < 1e-12
+assert forms.result.between.max() > 0.1
+assert phase(0.5, 0.8, "Nesterov").rate < 0.71 * phase(0.5, 0.8).rate + 1e-3
+assert phase(0.999 * 3.8 / 2.8, 0.9, "Nesterov").rate < 1 < phase(1.001 * 3.8 / 2.8, 0.9, "Nesterov").rate
+assert 1 < steps.counts["Nesterov"][-1] / steps.counts["heavy ball"][-1] < 2
+
+# %% [markdown]
+# ## 3.6  Can you trust a setting that is perfect on every bowl?
+#
+# Here is a function whose curvature is never below 1 or above 25: 25 everywhere, except between 1 and 2, where it
+# is 1. Its slope is
+#
+# $$f'(x) = 25x \ (x < 1), \qquad x + 24 \ (1 \le x < 2), \qquad 25x - 24 \ (x \ge 2) .$$
+#
+# It is convex, smooth enough, and has one minimum, at 0. By 3.3, heavy ball's best for curvatures between 1 and 25
+# is $\eta = 1/9$, $\beta = 4/9$, and on every bowl it then shrinks the error by $2/3$ a step.
+
+# %% tags=["predict"]
+fate = predict(
+    "Heavy ball with that setting starts at 3.3. After 1000 steps it is",
+    Choice(("at the minimum", "still on its way", "at infinity", "going round for ever")),
+)
+fate
+
+# %%
+trap = explore(cycle, draw_cycle)
+trap
+
+# %% [markdown]
+# It goes round three places, $-1.80$, $2.12$, $0.65$, for ever (Lessard, Recht and Packard 2016). Each time it
+# lands beyond 2, the flat stretch has hidden from it how fast the slope falls. Of starting points spread over the
+# picture about one in eight is caught. Nesterov, with its own setting for the same two curvatures, arrives from
+# all of them, and there is a proof that it always does on such functions.
+#
+# Move `lr` a little down and the cycle is gone. That is the moral: heavy ball's proof is about *quadratics*, its
+# best point lies in a corner of the stable region, and a corner found for one kind of function is a bad place to
+# be on another.
+
+# %% tags=["check"]
+starts = [cycle(float(x)) for x in np.linspace(-4, 4, 81)]
+assert np.allclose(sorted(trap.result.limit), [-1.80, 0.65, 2.12], atol=0.005)
+assert trap.result.cycles
+assert 5 <= sum(run.cycles for run in starts) <= 15
+assert max(abs(run.nesterov[-1]) for run in starts) < 1e-6
+fate.reveal("going round for ever")
+
+# %% [markdown]
+# ## 3.7  Where does the learning rate belong?
+#
+# Textbooks and libraries write the same method in at least three ways:
+#
+# - *outside* (torch): $v \leftarrow \beta v + g$, $\ \theta \leftarrow \theta - \eta v$;
+# - *inside* (Polyak, Sutskever): $v \leftarrow \beta v + \eta g$, $\ \theta \leftarrow \theta - v$;
+# - *dampened*: $v \leftarrow \beta v + (1 - d)\, g$, with dampening $d$, in torch from the second gradient on.
+#
+# Under a constant slope of 1 the velocity of the first grows to $1 + \beta + \beta^2 + \dots = 1/(1 - \beta)$, so the
+# steps grow to $\eta / (1 - \beta)$, the **effective learning rate**.
+
+# %% [markdown] tags=["predict"]
+# **Predict.** After 45 steps the learning rate is divided by 10. How long does each of the three take until its
+# steps are as short as they should be? Which two were indistinguishable until then?
+
+# %%
+ways = explore(conventions, draw_conventions)
+ways
+
+# %% [markdown]
+# Until $\eta$ changes, outside and inside are the same to rounding: one velocity is $\eta$ times the other. When
+# it drops, the outside form obeys at once, since $\eta$ multiplies the whole velocity. The inside form still
+# carries gradients that were multiplied by the old $\eta$, and needs some 40 steps to forget them. A warm-up, a
+# restart or a decay therefore means slightly different things in different libraries. And dampening with
+# $d = \beta$ turns the sum into a mean: the effective learning rate is $\eta$ itself, ten times less.
+#
+# Change $\beta$ in a sweep and you change the effective learning rate with it. Hold $\eta/(1-\beta)$ fixed, or you
+# compare learning rates and call it momentum.
+
+# %% tags=["check"]
+same, parted = ways.result.apart
+assert same < 1e-12 < 0.01 < parted
+assert ways.result.settling("outside") == 0
+assert ways.result.settling("inside") > 30
+assert abs(ways.result.steps["outside"][44] / ways.result.cruising - 1) < 0.02
+assert np.allclose(ways.result.steps["dampened"][:45], ways.result.lr)
+
+# %% [markdown]
+# ## 3.8  Who wins on a surface?
+#
+# Five optimizers start together: SGD, momentum, Nesterov, and two that lecture 4 is about, RMSProp and Adam. They
+# divide each coordinate's step by a running mean of that coordinate's gradient size. The arrows are the latest
+# steps; below right is the effective learning rate, the step's length over the gradient's.
+
+# %% tags=["predict"]
+podium = predict(
+    "Rosenbrock's valley, 150 steps, each at its own best learning rate: who ends lowest?",
+    Order("SGD", "momentum", "Adam"),
+)
+podium
+
+# %%
+explore(race, draw_race)
+
+# %%
+valley = lr_sweep("rosenbrock")
+picture(valley, draw_lr_sweep)
+
+# %% [markdown]
+# With one learning rate for all, the race tells you whom that learning rate suits. SGD's $\eta$ has units: it
+# turns a slope into a length. Adam's $\eta$ *is* a length: its first step is $\eta$ in every coordinate, whatever
+# the slope. In the sweep each has its own best, and they are two orders of magnitude apart. So a fair race tunes
+# each; then momentum beats plain SGD here about a hundredfold, at an effective learning rate ten times the one
+# you set.
+#
+# Two warnings. RMSProp's best is a needle, a lucky step count, not a setting you would find twice. And
+# `ravine` lies along the axes, which is a gift to the two that scale axes one by one: choose `turned ravine`, the
+# same one turned by 45 degrees. SGD, momentum and Nesterov run exactly as before, RMSProp loses its
+# lead. Add `noise`, and what was a clear order becomes a lottery over seeds, which is the next section.
+
+# %% tags=["check"]
+straight, turned = lr_sweep("ravine"), lr_sweep("turned ravine")
+assert np.allclose(straight.gaps["momentum"], turned.gaps["momentum"], rtol=1e-6, atol=1e-25)
+assert straight.best("RMSProp")[1] < 1e-6 * turned.best("RMSProp")[1]
+assert np.allclose(abs(race("rosenbrock", 0.01, steps=1).velocity("Adam")), 0.01)
+assert valley.best("SGD")[1] > 50 * valley.best("momentum")[1]
+assert valley.best("Adam")[0] > 100 * valley.best("momentum")[0]
+podium.reveal([name for name in valley.ranking if name in ("SGD", "momentum", "Adam")])
+
+# %% [markdown]
+# ## 3.9  Folklore on trial: "momentum makes training smoother"
+#
+# The usual picture: the velocity averages gradients, noise cancels, the curve gets smooth. Which curve? Train a
+# network (64 inputs, 32 tanh units, 10 classes) on the digits with batches of 16, twelve seeds, three ways on the
+# very same batches: plain SGD with $\eta = 0.3$; momentum 0.9 with the same *effective* learning rate,
+# $\eta = 0.03$; momentum with the same $\eta = 0.3$. Three measures over the last 100 of 200 steps:
+#
+# - *jumps*: how far the loss of the batch jumps from one step to the next. That is the curve on your screen.
+# - *rises*: how many of the steps raise the training loss, over the data and not the batch.
+# - *ends*: the training loss at the end.
+
+# %% [markdown] tags=["predict"]
+# **Predict.** Against plain SGD, is each of the three lower, higher or not distinguishable: with the same
+# effective learning rate, and with the same learning rate?
+
+# %%
+smooth = smoothness()
+picture(smooth, draw_smoothness)
+
+# %%
+[smooth.against_plain(measure, kind).verdict for kind in (1, 2) for measure in ("jumps", "rises", "ends")]
+
+# %% [markdown]
+# With the same effective learning rate the curve on your screen is as rough as before: its jumps are *not
+# distinguishable*. They come from the batches, an easy one here and a hard one there, and no optimizer changes
+# that. Nor is the end any lower. What did get smoother is the path: plain SGD raises the training loss in about 37 of
+# 100 steps, momentum in about 14.
+#
+# With the same $\eta$, that is, after "switching momentum on" as people do, all three get worse. It was a tenfold
+# larger learning rate.
+#
+# So the sentence is true of the path, false of the loss curve, and the opposite of true for whoever forgets
+# $1/(1-\beta)$.
+
+# %% tags=["check"]
+assert smooth.against_plain("jumps", 1).higher is None
+assert smooth.against_plain("ends", 1).higher is None
+assert smooth.against_plain("rises", 1).higher == 1  # plain's are higher
+assert abs(smooth.rises[0].mean() - 0.37) < 0.03 > abs(smooth.rises[1].mean() - 0.14)
+assert all(smooth.against_plain(measure, 2).higher == 0 for measure in ("jumps", "rises", "ends"))
+
+# %% [markdown]
+# ## 3.10  Frontier: when is momentum worth anything at all?
+#
+# *This section is recent research.* If momentum with $\eta$ does the same as SGD with $\eta/(1-\beta)$, what is it
+# for? In 3.3 it won by allowing steps that would make plain descent diverge. But with small batches it is usually
+# the *noise* that limits the learning rate, not the curvature (2.5), and then there is nothing to win.
+#
+# Test it: ten effective learning rates for each, 120 steps, the best chosen on three seeds, and compared on eight
+# new ones. Once with batches of 8, once of 256.
+
+# %% [markdown] tags=["predict"]
+# **Predict.** Each at its best: by what factor is momentum's training loss lower with a batch of 8? With 256?
+# Where do the two curves over the effective learning rate lie on each other?
+
+# %%
+small = worth(batch=8)
+picture(small, draw_worth)
+
+# %%
+large = worth(batch=256)
+picture(large, draw_worth)
+
+# %% [markdown]
+# With batches of 8 the curves lie on each other, and at its best momentum is not distinguishable from no momentum.
+# With batches of 256 they coincide at small learning rates, too (momentum is a little behind: its first steps are
+# short, while the velocity fills). They part where plain descent runs into the curvature, and there momentum ends
+# several times lower, here almost eightfold.
+#
+# So momentum is a remedy for curvature. While noise sets the learning rate, it is another way of writing $\eta$
+# (Kidambi et al. 2018; Wang et al. 2024 prove it for small $\eta$). Shallue et al. (2019) find the same in large
+# networks: no difference at small batches, and momentum extends how far a growing batch still helps. It costs one
+# buffer and hardly ever harms, which is a good reason to leave it on and a poor one to believe in it.
+
+# %% tags=["check"]
+assert small.comparison.higher is None
+assert np.allclose(small.losses[0][:3], small.losses[1][:3], rtol=0.15)
+assert np.allclose(large.losses[0][:4], large.losses[1][:4], rtol=0.15)
+assert large.comparison.higher == 0  # plain's loss is higher
+assert 5 < large.gain < 11
+
+# %% [markdown]
+# ## Summary
+#
+# - Heavy ball on curvature $\lambda$ is a $2 \times 2$ map: stable iff $0 \le \beta < 1$ and
+#   $0 < \eta\lambda < 2(1+\beta)$; oscillating iff $(1 - \sqrt{\eta\lambda})^2 < \beta$, and then its rate is
+#   $\sqrt\beta$ whatever $\eta$ is.
+# - Tuned for curvatures from $\mu$ to $L$ its rate is $(\sqrt\kappa - 1)/(\sqrt\kappa + 1)$: steps grow like
+#   $\sqrt\kappa$, not $\kappa$.
+# - Nesterov damps steep directions more. torch's form is the same iteration, in terms of the look-ahead point.
+# - On a convex function that is no bowl, heavy ball with its best setting may cycle for ever; Nesterov converges.
+# - The effective learning rate is $\eta/(1-\beta)$. With $\eta$ inside the velocity a change of $\eta$ is obeyed
+#   late.
+# - A race at one learning rate compares learning rates. Tune each, then compare.
+# - At equal effective learning rate momentum smooths the path, not the loss curve; and with small batches it
+#   brought nothing. It is a remedy for curvature, not for noise.
+
+# %% [markdown]
+# ## Exercises
+#
+# Replace each `...`. The cell after it says what it verified or, if it can, which mistake you made. `theta`,
+# `velocity` and `grad` are numpy arrays of one shape, the rest are numbers.
+#
+# **1. Heavy ball.** Return the new `theta` and the new `velocity`, in torch's form: learning rate outside, no
+# dampening. The caller still needs the old arrays. When it passes, try `own_phase(heavy_ball)`.
+
+
+# %% tags=["exercise"]
+def heavy_ball(theta, velocity, grad, lr, beta):
+    ### BEGIN SOLUTION
+    velocity = beta * velocity + grad
+    return theta - lr * velocity, velocity
+    ### END SOLUTION
+
+
+# %% tags=["exercise-check"]
+verdict = checks.check_heavy_ball_step(heavy_ball)
+### BEGIN HIDDEN TESTS
+assert verdict.passed, verdict
+### END HIDDEN TESTS
+verdict
+
+# %% [markdown]
+# **2. Nesterov.** The same for Nesterov's method in torch's form.
+
+
+# %% tags=["exercise"]
+def nesterov(theta, velocity, grad, lr, beta):
+    ### BEGIN SOLUTION
+    velocity = beta * velocity + grad
+    return theta - lr * (grad + beta * velocity), velocity
+    ### END SOLUTION
+
+
+# %% tags=["exercise-check"]
+verdict = checks.check_nesterov_step(nesterov)
+### BEGIN HIDDEN TESTS
+assert verdict.passed, verdict
+### END HIDDEN TESTS
+verdict
+
+# %% [markdown]
+# **3. The best setting.** Curvatures lie between `mu` and `L`. Return the learning rate and the beta with which
+# heavy ball converges fastest on such a bowl.
+
+
+# %% tags=["exercise"]
+def best_setting(mu, L):
+    ### BEGIN SOLUTION
+    kappa = L / mu
+    lr = 4 / (np.sqrt(L) + np.sqrt(mu)) ** 2
+    return lr, ((np.sqrt(kappa) - 1) / (np.sqrt(kappa) + 1)) ** 2
+    ### END SOLUTION
+
+
+# %% tags=["exercise-check"]
+verdict = checks.check_best_setting(best_setting)
+### BEGIN HIDDEN TESTS
+assert verdict.passed, verdict
+### END HIDDEN TESTS
+verdict
+
+# %% [markdown]
+# **4. The rate.** Return what a heavy-ball step leaves of the error in the long run, on $\tfrac12$ `curvature`
+# $x^2$: the spectral radius. It should hold for real and for complex eigenvalues, and for runs that diverge.
+
+
+# %% tags=["exercise"]
+def rate(lr, beta, curvature):
+    ### BEGIN SOLUTION
+    step = np.array([[1 + beta - lr * curvature, -beta], [1, 0]])
+    return np.abs(np.linalg.eigvals(step)).max()
+    ### END SOLUTION
+
+
+# %% tags=["exercise-check"]
+verdict = checks.check_rate(rate)
+### BEGIN HIDDEN TESTS
+assert verdict.passed, verdict
+### END HIDDEN TESTS
+verdict
+
+# %% [markdown]
+# ## Interview questions
+#
+# Answer aloud before you unfold. Each answer is backed by a call that you can run.
+
+# %%
+questions("03_momentum")
+
+# %% [markdown]
+# ## References
+#
+# - B. T. Polyak, *Some Methods of Speeding Up the Convergence of Iteration Methods*, 1964: heavy ball.
+# - Y. Nesterov, *A Method of Solving a Convex Programming Problem with Convergence Rate $O(1/k^2)$*, 1983;
+#   *Introductory Lectures on Convex Optimization*, 2004, section 2.2.
+# - I. Sutskever, J. Martens, G. Dahl, G. Hinton, *On the Importance of Initialization and Momentum in Deep
+#   Learning*, 2013: the look-ahead form.
+# - L. Lessard, B. Recht, A. Packard, *Analysis and Design of Optimization Algorithms via Integral Quadratic
+#   Constraints*, 2016, section 4.6: the cycle.
+# - G. Goh, *Why Momentum Really Works*, Distill, 2017: a phase diagram that one can drag.
+# - R. Kidambi, P. Netrapalli, P. Jain, S. Kakade, *On the Insufficiency of Existing Momentum Schemes for
+#   Stochastic Optimization*, 2018.
+# - C. J. Shallue et al., *Measuring the Effects of Data Parallelism on Neural Network Training*, 2019.
+# - R. Wang, S. Malladi, T. Wang, K. Lyu, Z. Li, *The Marginal Value of Momentum for Small Learning Rate SGD*, 2024.
