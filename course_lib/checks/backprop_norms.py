@@ -72,19 +72,6 @@ def mutants(axis: int) -> tuple[Mutant, ...]:
             dx=paths(mean=0, variance=0),
         ),
         mutant(
-            "sums instead of means",
-            f"Each entry has a share of 1/{n} in a statistic: a sum stands where a mean belongs.",
-            dx=paths(mean=lambda xhat, axis: xhat.shape[axis], variance=lambda xhat, axis: xhat.shape[axis]),
-        ),
-        mutant(
-            "divided by the wrong length",
-            f"The statistics are over {one}: their sums are divided by {n}, and by nothing else.",
-            dx=paths(
-                mean=lambda xhat, axis: xhat.shape[axis] / xhat.shape[-1 - axis],
-                variance=lambda xhat, axis: xhat.shape[axis] / xhat.shape[-1 - axis],
-            ),
-        ),
-        mutant(
             "sign of the mean's path",
             "The path through the mean has the wrong sign: a larger mean makes xhat smaller.",
             dx=paths(mean=-1),
@@ -127,6 +114,11 @@ def mutants(axis: int) -> tuple[Mutant, ...]:
             std=lambda x, eps, axis: x.std(axis, keepdims=True),
         ),
         mutant(
+            "root left out",
+            "The forward pass divides by the root of v + eps, not by v + eps.",
+            std=lambda x, eps, axis: x.var(axis, keepdims=True) + eps,
+        ),
+        mutant(
             "unbiased variance",
             f"The variance divides by {n}, not {n} - 1 (ddof=1).",
             std=lambda x, eps, axis: np.sqrt(x.var(axis, keepdims=True, ddof=1) + eps),
@@ -147,7 +139,34 @@ def mutants(axis: int) -> tuple[Mutant, ...]:
             dgamma=lambda dy, x, xhat: dy.sum(0),
         ),
     )
+
+    def length(xhat: Numbers, axis: int) -> float:
+        return xhat.shape[axis]
+
+    def length_ratio(xhat: Numbers, axis: int) -> float:
+        return xhat.shape[axis] / xhat.shape[-1 - axis]
+
+    weights = [
+        mutant(name, why, dx=paths(**dict.fromkeys(where, factor)))
+        for name, why, factor in (
+            (
+                "sums instead of means",
+                f"Each entry has a share of 1/{n} in a statistic: a sum stands where a mean belongs.",
+                length,
+            ),
+            (
+                "divided by the wrong length",
+                f"The statistics are over {one}: their sums are divided by {n}, and by nothing else.",
+                length_ratio,
+            ),
+        )
+        for where in (("mean", "variance"), ("mean",), ("variance",))
+    ]
     reductions = {
+        "parameters' gradients with the wrong sign": (
+            "The sign is turned: gamma and beta enter y with a plus.",
+            lambda d: -d.sum(0),
+        ),
         "parameters' gradients averaged": (
             "gamma and beta are used once in every row: their gradients are sums over the batch, not means.",
             lambda d: d.mean(0),
@@ -184,7 +203,7 @@ def mutants(axis: int) -> tuple[Mutant, ...]:
         "gamma differs along a row, so it must go in before the row's means are taken, not after.",
         dx=lambda dy, gamma, xhat, s, axis: gamma * project(dy, xhat, axis) / s,
     )
-    return (*shared, *wrong_sums, exchanged, *([only_layer] if axis == -1 else []))
+    return (*shared, *weights, *wrong_sums, exchanged, *([only_layer] if axis == -1 else []))
 
 
 LAYERNORM_MUTANTS, BATCHNORM_MUTANTS = mutants(-1), mutants(0)

@@ -21,6 +21,10 @@ def one_hot(z: Numbers, labels: Numbers) -> Numbers:
     return np.eye(z.shape[1])[labels]
 
 
+def of_rows(z: Numbers) -> Numbers:
+    return np.exp(z - z.max(axis=1, keepdims=True))
+
+
 def naive_softmax(z: Numbers) -> Numbers:
     return np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
 
@@ -73,6 +77,14 @@ SOFTMAX_MUTANTS = (
         "softmax over the batch",
         "The softmax runs along the wrong axis: each row is one distribution over the classes.",
         lambda z, y: (softmax(z, axis=0) - one_hot(z, y)) / len(z),
+    ),
+    *(
+        Mutant(
+            "normalized by another sum",
+            "Each row is one distribution: divide its exponentials by that row's own sum.",
+            lambda z, y, axis=axis: (of_rows(z) / of_rows(z).sum(axis=axis) - one_hot(z, y)) / len(z),
+        )
+        for axis in (None, 0)
     ),
     Mutant(
         "softmax applied twice",
