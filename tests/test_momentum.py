@@ -203,6 +203,11 @@ def stale(theta, velocity, grad, lr, beta):
     return theta - lr * velocity, beta * velocity + grad
 
 
+def with_a_state(theta, grad, state, lr, beta):
+    velocity = beta * state.get("velocity", 0.0) + grad
+    return theta - lr * velocity, {"velocity": velocity}
+
+
 class OwnNesterov:
     def __init__(self, params, lr, beta):
         self.params, self.lr, self.beta = list(params), lr, beta
@@ -223,6 +228,7 @@ class OwnNesterov:
         (forgetful, "plain descent"),
         (stale, None),
         (OwnNesterov, "Nesterov"),
+        (with_a_state, "heavy ball"),
         (lambda lr, beta: sgd(lr, beta, dampening=beta), "heavy ball at eta (1 - beta)"),
     ],
 )
@@ -245,6 +251,13 @@ def spoils(theta, velocity, grad, lr, beta):
     return heavy_ball(theta, velocity, grad, lr, beta)
 
 
+class BadShapes(OwnNesterov):
+    @torch.no_grad()
+    def step(self):
+        for p in self.params:
+            p.sub_(p.grad @ p.view(1, 1, 1).expand(1, 3, 1))
+
+
 class NoStep:
     def __init__(self, params, lr, momentum):
         pass
@@ -261,6 +274,8 @@ class NoStep:
         (lambda t, v, g, lr, beta: (t.sum(), v), r"theta an array of shape \(\) instead of \(1,\)"),
         (lambda t, v, g, lr, beta: (t * float("nan"), v), "returns NaN at step 1 .*lr="),
         (lambda t, v, g, lr, beta: t.no_such_thing, "raised AttributeError: .* in line .*no_such_thing"),
+        (lambda t, v, g, lr, beta: t @ np.eye(3), "raised ValueError: .* in line .*np.eye"),
+        (BadShapes, "raised RuntimeError: .* in line .*p.grad @ p"),
         (spoils, "changes the gradient that it is given, from 1 to 2"),
     ],
 )

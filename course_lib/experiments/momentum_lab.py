@@ -63,7 +63,8 @@ def own_phase(optimizer: Callable[..., Any] | None = None, *, progress: Progress
 
     It is one of three things, told apart by what it takes; without one, course_lib's heavy ball runs:
     (lr, beta) -> Transform; a torch-style class of (params, lr, beta), where beta may be called momentum; or a function
-    (theta, velocity, grad, lr, beta) -> (theta, velocity) on arrays of shape (1,), the velocity zero at first.
+    (theta, velocity, grad, lr, beta) -> (theta, velocity) on arrays of shape (1,), the velocity zero at first, or one
+    (theta, grad, state, lr, beta) -> (theta, state), told by the third name, the state {} at first.
 
     Raises ValueError with a sentence for anything else, and for an optimizer that raises, returns nothing, another
     shape or NaN, or changes the gradient it was given, naming the setting and, where one raised, the line.
@@ -95,8 +96,10 @@ def _rate(start: Start, lr: float, beta: float) -> float:
     except Misbehaved as error:
         raise ValueError(f"own_phase: your optimizer {error} (lr={lr:.3g}, beta={beta:.3g})") from None
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        told = f"{type(error).__name__}: {error}, in line {where.lineno}: {where.line}"
+        where = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename][
+            -1
+        ]
+        told = f"{type(error).__name__}: {' '.join(str(error).split())}, in line {where.lineno}: {where.line}"
         raise ValueError(f"own_phase: your optimizer raised {told} (lr={lr:.3g}, beta={beta:.3g})") from error
     if len(path) < 8:
         return abs(path[-1]) ** (1 / (len(path) - 1))
@@ -120,8 +123,10 @@ def _kind(optimizer: Any) -> Start:
     if "params" in takes and {"beta", "momentum"} & takes.keys():
         name = "beta" if "beta" in takes else "momentum"
         return lambda lr, beta: _torch_style(optimizer, {"lr": lr, name: beta})
+    if len(needed) == 5 and needed[2] == "state":
+        return lambda lr, beta: _function(lambda x, state, g: optimizer(x, g, state, lr, beta), {})
     if len(needed) == 5:
-        return lambda lr, beta: _function(optimizer, lr, beta)
+        return lambda lr, beta: _function(lambda x, v, g: optimizer(x, v, g, lr, beta), np.zeros(1))
     if len(needed) <= 2 <= len(takes):
         return lambda lr, beta: _transform(optimizer(lr, beta))
     raise ValueError(f"own_phase: optimizer must be {wanted}, got one of ({', '.join(takes)})")
@@ -160,15 +165,13 @@ def _torch_style(make: Callable[..., Any], settings: dict[str, float]) -> Step:
     return step
 
 
-def _function(update: Callable[..., Any], lr: float, beta: float) -> Step:
-    velocity: Any = np.zeros(1)
-
+def _function(update: Callable[[Array, Any, Array], Any], state: Any) -> Step:
     def step(theta: float, slope: float) -> float:
-        nonlocal velocity
+        nonlocal state
         grad = np.array([slope])
-        answer = update(np.array([theta]), velocity, grad, lr, beta)
+        answer = update(np.array([theta]), state, grad)
         _untouched(float(grad[0]), slope, "the gradient")
-        after, velocity = _two(answer, "(theta, velocity)")
+        after, state = _two(answer, "theta and what it keeps")
         return _number(after, "theta")
 
     return step
