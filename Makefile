@@ -15,10 +15,10 @@ lab: $(VENV)/installed
 test: checks
 	$(BIN)/python -m pytest -m browser tests || test $$? -eq 5
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n 2 --dist loadscope -p tools.notebook_budget \
-	    --nbval-lax --nbval-current-env --nbval-cell-timeout=120 tests $(EDITIONS)
+	    --nbval-lax --nbval-current-env --nbval-cell-timeout=120 --doctest-modules course_lib tests $(EDITIONS)
 
 quick: checks
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m "not browser and not slow" -n 2 --dist worksteal tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m "not browser and not slow" -n 2 --dist worksteal --doctest-modules course_lib tests
 
 checks: $(VENV)/developed
 	$(BIN)/ruff check

@@ -63,6 +63,7 @@ def test_digits_are_the_whole_of_the_published_images_with_their_labels():
     assert counts.tolist() == np.bincount(labels).tolist()
 
 
+@pytest.mark.slow
 def test_mnist1d_is_the_published_set_made_in_silence_and_leaves_the_global_generators_alone(capsys):
     data._mnist1d.cache_clear()
     np.random.seed(5)  # noqa: NPY002

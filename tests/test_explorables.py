@@ -105,6 +105,7 @@ def test_live_experiments_hold_everywhere(name):
     assert sorted(spent)[len(spent) // 2] < LIVE_SECONDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SLOW)
 def test_slow_experiments_hold_at_the_ends(name):
     experiment, draw = PAIRS[name]
