@@ -234,10 +234,10 @@ explore(where_trap, draw_where_trap)
 # that fails by exactly a half of something, at a point with a ReLU in it, has found a kink and no bug: move the
 # point.
 #
-# The second is nastier. The values are finite everywhere, and half of the gradients are NaN ("not a number": the marks
-# on the lower edge), because $0 \cdot \infty$ is NaN, and $0 \cdot \text{NaN}$ is NaN as well. Tick `guarded`: a
-# second `where` *inside* gives the branch a harmless input wherever it is not taken. With `safe = where(x > 0, x, 1)`,
-# write `where(x > 0, sqrt(safe), 0)`. The first lines below show that torch needs this double `where` too.
+# The second is nastier. The values are finite everywhere, and half of the gradients are NaN ("not a number": the
+# marks on the lower edge), because $0 \cdot \infty$ is NaN, and $0 \cdot \text{NaN}$ is NaN as well. Tick `guarded`:
+# a second `where` *inside* gives the branch a harmless input wherever it is not taken. Write
+# `where(x > 0, sqrt(safe), 0)` with `safe = where(x > 0, x, 1)`. The first lines below show that torch needs this double `where` too.
 #
 # In torch you would not write the gradient check yourself. `torch.autograd.gradcheck` compares any function's
 # gradient with central differences, in float64. Here it meets a hand-written backward with a wrong factor.
@@ -321,8 +321,8 @@ price.reveal(gradient_cost("network", 32).reverse_ratio)
 
 # %% [markdown] tags=["predict"]
 # **Predict.** `bias` has shape `(3,)` and is added to a batch of four rows, and all twelve entries are summed up.
-# What is the gradient of `bias`? And: a network takes 2 numbers through layers of 16, 16 and 1 neurons, each
-# $x W + b$, the first two followed by relu; the loss is the mean of the squared errors at 100 points. Count the nodes that
+# What is the gradient of `bias`? And: a network takes 2 numbers through layers of 16, 16 and 1 neurons, each $x W +
+# b$, the first two followed by relu; the loss is the mean of the squared errors at 100 points. Count the nodes that
 # the array engine makes, parameters included. And the scalar engine: hundreds, thousands, or tens of thousands?
 
 # %%
@@ -555,7 +555,8 @@ verdict
 #
 # $$\hat x = \frac{x - \mu}{\sqrt{v + \epsilon}}, \qquad y = \gamma\, \hat x + \beta,$$
 #
-# with $\mu$ the row's mean and $v$ its variance (divided by $d$, not $d - 1$). Given `dy`, return `dx`, `dgamma` and
+# with $\mu$ the row's mean, $v$ its variance (divided by $d$, not $d - 1$), and $\epsilon$ a small constant that
+# keeps the root above 0. `gamma` and `beta` are `(d,)`, the same for every row. Given `dy`, return `dx`, `dgamma` and
 # `dbeta`. The input reaches $y$ on three paths: directly, through $\mu$, and through $v$.
 
 
