@@ -74,7 +74,7 @@ def fit(
 
     Raises ValueError for data that are not finite and for epochs or batch below 1, TypeError for what is no Split.
     """
-    _refuse(train, validation, epochs, batch)
+    refuse("fit", train, validation, epochs, batch)
     generator = torch.Generator().manual_seed(seed)
     losses: list[Tensor] = []
     records: list[Record] = []
@@ -118,15 +118,16 @@ def mode(model: nn.Module, *, training: bool) -> Iterator[None]:
             module.training = was
 
 
-def _refuse(train: Split, validation: Split | None, epochs: int, batch: int) -> None:
+def refuse(who: str, train: Split, validation: Split | None, epochs: int, batch: int) -> None:
+    """Raise what `fit` says it raises, in the name of `who`."""
     if epochs < 1 or batch < 1:
-        raise ValueError(f"fit: epochs and batch must be at least 1, got {epochs=}, {batch=}")
+        raise ValueError(f"{who}: epochs and batch must be at least 1, got {epochs=}, {batch=}")
     for name, split in (("train", train), ("validation", validation)):
         if split is None:
             continue
         if not isinstance(split, Split):
-            raise TypeError(f"fit: {name} must be a Split, such as digits().{name}, got {type(split).__name__}")
+            raise TypeError(f"{who}: {name} must be a Split, such as digits().{name}, got {type(split).__name__}")
         try:
             Split(split.x, split.y)  # looks again: a tensor may have been written to since
         except ValueError as error:
-            raise ValueError(f"fit: {name}.{error}") from None
+            raise ValueError(f"{who}: {name}.{error}") from None

@@ -1,0 +1,101 @@
+"""Record the tensor operations of a pure function once; run them again with no autograd or vmap in between."""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, fx
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
+
+
+class Recording(NamedTuple):
+    """replay(*args): what the function does, for arguments of the recorded shapes. graph: its operations, in order.
+
+    made: bytes of all the tensors that it made, and held while recording; a replay lets go of each after its last use.
+    """
+
+    replay: Callable[..., Any]
+    graph: fx.Graph
+    made: int
+
+
+def record(function: Callable[..., Any], *args: Any) -> Recording:
+    """Run function(*args), any nesting of tensors in and out, and keep what it does below autograd and vmap.
+
+    A recording knows nothing of Python: branches, shapes and other numbers stay what they were. Random operations draw
+    anew. Tensors found outside the arguments are seen as they are at the time of a replay. Where the function takes
+    the data of a tensor behind the dispatcher's back (`.data`), replay is the function itself.
+    """
+    leaves, nesting = tree_flatten(args)
+    inputs = [leaf.detach().contiguous() for leaf in leaves]  # one tensor given twice is two arguments
+    recorder = _Recorder(inputs)
+    with torch.no_grad(), recorder:
+        result = function(*tree_unflatten(inputs, nesting))
+    outputs, shape = tree_flatten(result)
+    recorder.graph.output([recorder.node(t) for t in outputs])
+    recorder.graph.eliminate_dead_code()
+    run = fx.GraphModule(recorder.constants, recorder.graph)
+
+    @torch.no_grad()
+    def replay(*args: Any) -> Any:
+        return tree_unflatten(run(*[leaf.contiguous() for leaf in tree_leaves(args)]), shape)
+
+    return Recording(function if recorder.blind else replay, recorder.graph, recorder.made)
+
+
+class _Recorder(TorchDispatchMode):
+    """Adds each operation on plain tensors to a graph. A tensor is known by its identity, so every one is kept."""
+
+    def __init__(self, inputs: Sequence[Tensor]):
+        super().__init__()
+        self.graph = fx.Graph()
+        self.nodes = {id(t): self.graph.placeholder(f"input_{i}") for i, t in enumerate(inputs)}
+        self.kept = list(inputs)
+        self.storages = {_storage(t) for t in inputs}
+        self.constants: dict[str, Tensor] = {}
+        self.made = 0
+        self.blind = False
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        nodes = tree_map_only(Tensor, self.node, (args, kwargs))
+        out = operation(*args, **kwargs)
+        if isinstance(out, Tensor) and not operation._schema.is_mutable and _same_view(out, args):
+            self._keep(out, nodes[0][0])
+            return out
+        node = self.graph.call_function(operation, *nodes)
+        if isinstance(out, Tensor):
+            self._keep(out, node)
+        else:
+            for i, part in enumerate(out):
+                self._keep(part, self.graph.call_function(operator.getitem, (node, i)))
+        return out
+
+    def node(self, t: Tensor) -> fx.Node:
+        """Where in the graph this tensor comes from; one not seen before is a constant."""
+        if id(t) not in self.nodes:
+            self.blind |= t.numel() > 0 and _storage(t) in self.storages
+            name = f"constant_{len(self.constants)}"
+            self.constants[name] = t
+            self.nodes[id(t)] = self.graph.get_attr(name)
+        return self.nodes[id(t)]
+
+    def _keep(self, t: Any, node: fx.Node) -> None:
+        if isinstance(t, Tensor) and id(t) not in self.nodes:
+            self.nodes[id(t)] = node
+            self.kept.append(t)
+            if _storage(t) not in self.storages:
+                self.storages.add(_storage(t))
+                self.made += t.untyped_storage().nbytes()
+
+
+def _storage(t: Tensor) -> int:
+    return t.untyped_storage().data_ptr()
+
+
+def _same_view(out: Tensor, args: Sequence[Any]) -> bool:
+    """Whether an operation has handed out its first argument as it was, as a view of the same shape does."""
+    first = args[0] if args else None
+    return isinstance(first, Tensor) and first.dtype == out.dtype and out.is_set_to(first)
