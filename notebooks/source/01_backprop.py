@@ -237,7 +237,8 @@ explore(where_trap, draw_where_trap)
 # The second is nastier. The values are finite everywhere, and half of the gradients are NaN ("not a number": the
 # marks on the lower edge), because $0 \cdot \infty$ is NaN, and $0 \cdot \text{NaN}$ is NaN as well. Tick `guarded`:
 # a second `where` *inside* gives the branch a harmless input wherever it is not taken. Write
-# `where(x > 0, sqrt(safe), 0)` with `safe = where(x > 0, x, 1)`. The first lines below show that torch needs this double `where` too.
+# `where(x > 0, sqrt(safe), 0)` with `safe = where(x > 0, x, 1)`. The first lines below show that torch needs this
+# double `where` too.
 #
 # In torch you would not write the gradient check yourself. `torch.autograd.gradcheck` compares any function's
 # gradient with central differences, in float64. Here it meets a hand-written backward with a wrong factor.
