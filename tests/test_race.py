@@ -55,6 +55,17 @@ def test_the_sweep_ends_where_single_races_end(ground):
             assert sweep.gaps[name][i] == pytest.approx(want, rel=1e-6, abs=1e-15), (name, i)
 
 
+def test_the_sweep_follows_runs_that_swing_far_out_and_come_back():
+    sweep, far = lr_sweep("ravine", 0.95, 100, 5.0), 0.0
+    for lr in sweep.lrs[40::4].clip(max=1.0).tolist():
+        single, i = race("ravine", lr, 0.95, 100, 5.0), int(np.abs(sweep.lrs - lr).argmin())
+        for name in RULES:
+            want = np.inf if single.lost(name) else single.gap(name)[-1]
+            assert sweep.gaps[name][i] == pytest.approx(want, rel=1e-6), (name, lr)
+            far = max(far, 0.0 if single.lost(name) else np.abs(single.paths[name]).max())
+    assert far > 10
+
+
 def test_the_effective_learning_rate_of_sgd_is_lr_and_of_momentum_goes_to_lr_over_one_minus_beta():
     result = race("rosenbrock", 0.001, 0.9, 300)
     np.testing.assert_allclose(result.effective("SGD"), 0.001, rtol=1e-9)
@@ -68,6 +79,8 @@ def test_adam_s_first_step_has_length_lr_in_each_coordinate_and_sgd_s_does_not(g
     result = race(ground, 0.01, 0.9, 1)
     np.testing.assert_allclose(np.abs(result.velocity("Adam")), 0.01, rtol=1e-6)
     assert not np.allclose(np.abs(result.velocity("SGD")), 0.01, rtol=0.05)
+    slope = np.linalg.norm(GROUNDS[ground].slope(*GROUNDS[ground].start))
+    assert result.effective("Adam")[0] == pytest.approx(0.01 * 2**0.5 / slope)
 
 
 def test_a_run_that_leaves_is_lost_stays_where_it_left_and_ranks_last():
@@ -86,6 +99,16 @@ def test_on_the_ravine_at_one_small_lr_momentum_beats_sgd_and_at_its_own_best_to
     assert same.gap("momentum")[-1] < 1e-3 * same.gap("SGD")[-1]
     tuned = lr_sweep("turned ravine", 0.6, 60)
     assert tuned.best("momentum")[1] < 0.01 * tuned.best("SGD")[1]
+
+
+@pytest.mark.parametrize("steps", [130, 150, 170])
+def test_in_the_valley_tuned_momentum_ends_below_adam_and_sgd_at_the_edge_and_rmsprop_on_a_needle(steps):
+    valley = lr_sweep("rosenbrock", steps=steps)
+    assert [n for n in valley.ranking if n in ("SGD", "momentum", "Adam")] == ["momentum", "Adam", "SGD"]
+    needle, edge = valley.gaps["RMSProp"], valley.gaps["momentum"]
+    assert min(needle[needle.argmin() - 1], needle[needle.argmin() + 1]) > 40 * needle.min()
+    assert np.isinf(edge[edge.argmin() + 1])
+    assert valley.best("Adam")[0] > 100 * valley.best("momentum")[0]
 
 
 def test_turning_the_ravine_changes_nothing_for_momentum_and_much_for_rmsprop():

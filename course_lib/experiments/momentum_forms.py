@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def kinked_slope(x: float) -> float:
-    """f'(x) = 25 x below 1, x + 24 up to 2, 25 x - 24 above (Lessard, Recht & Packard 2016, eq. 4.12)."""
+    """f'(x) = 25 x below 1, x + 24 up to 2, 25 x - 24 above (Lessard, Recht & Packard 2016)."""
     return 25 * x if x < 1 else x + 24 if x < 2 else 25 * x - 24
 
 

@@ -173,8 +173,8 @@ bill.reveal(int(steps.counts["heavy ball"][-1]))
 
 # %% [markdown] tags=["predict"]
 # **Predict.** `averaged`, below, keeps a mean of gradients instead of a sum. `stale` steps with the velocity from
-# before this gradient. How does the diagram of each differ from heavy ball's: is it the same, shifted, or another one?
-# Which loses more of the region where runs converge?
+# before this gradient. How does the diagram of each differ from heavy ball's: is it the same, shifted, or another
+# one? Which loses more of the region where runs converge?
 
 
 # %% tags=["build"]
@@ -237,8 +237,8 @@ forms
 # you save at the end of training is $\tilde\theta$, and as $v \to 0$ the difference dies.
 #
 # On a bowl the look-ahead is a brake that knows the curvature. Where heavy ball's eigenvalues have the size
-# $\sqrt\beta$, Nesterov's have $\sqrt{\beta(1 - \eta\lambda)}$: steep directions are damped more. In the diagram of
-# 3.2, with `method` at Nesterov, colors now change from left to right as well. The price is stability:
+# $\sqrt\beta$, Nesterov's have $\sqrt{\beta(1 - \eta\lambda)}$: steep directions are damped more. In the diagram
+# of 3.2, with `method` at Nesterov, colors now change from left to right as well. The price is stability:
 # $\eta\lambda < 2(1+\beta)/(1+2\beta)$, 1.36 at $\beta = 0.9$. The usual setting $\eta = 1/L$ and
 #
 # $$\beta = \frac{\sqrt\kappa - 1}{\sqrt\kappa + 1}$$
@@ -266,7 +266,7 @@ assert 1 < steps.counts["Nesterov"][-1] / steps.counts["heavy ball"][-1] < 2
 
 # %% tags=["predict"]
 fate = predict(
-    "Heavy ball with that setting starts at 3.3. After 1000 steps it is",
+    "Heavy ball with that setting starts at 3.3. After 120 steps it is",
     Choice(("at the minimum", "still on its way", "at infinity", "going round for ever")),
 )
 fate
@@ -302,8 +302,8 @@ fate.reveal("going round for ever")
 # - *inside* (Polyak, Sutskever): $v \leftarrow \beta v + \eta g$, $\ \theta \leftarrow \theta - v$;
 # - *dampened*: $v \leftarrow \beta v + (1 - d)\, g$, with dampening $d$, in torch from the second gradient on.
 #
-# Under a constant slope of 1 the velocity of the first grows to $1 + \beta + \beta^2 + \dots = 1/(1 - \beta)$, so the
-# steps grow to $\eta / (1 - \beta)$, the **effective learning rate**.
+# Under a constant slope of 1 the velocity of the first grows to $1 + \beta + \beta^2 + \dots = 1/(1 - \beta)$, so
+# the steps grow to $\eta / (1 - \beta)$, the **effective learning rate**.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** After 45 steps the learning rate is divided by 10. How long does each of the three take until its
@@ -355,21 +355,23 @@ picture(valley, draw_lr_sweep)
 # %% [markdown]
 # With one learning rate for all, the race tells you whom that learning rate suits. SGD's $\eta$ has units: it
 # turns a slope into a length. Adam's $\eta$ *is* a length: its first step is $\eta$ in every coordinate, whatever
-# the slope. In the sweep each has its own best, and they are two orders of magnitude apart. So a fair race tunes
-# each; then momentum beats plain SGD here about a hundredfold, at an effective learning rate ten times the one
-# you set.
+# the slope. In the sweep each has its own best, and they are more than two orders of magnitude apart. So a fair
+# race tunes each; then momentum beats plain SGD here about a hundredfold, at an effective learning rate ten times
+# the one you set.
 #
-# Two warnings. RMSProp's best is a needle, a lucky step count, not a setting you would find twice. And
-# `ravine` lies along the axes, which is a gift to the two that scale axes one by one: choose `turned ravine`, the
-# same one turned by 45 degrees. SGD, momentum and Nesterov run exactly as before, RMSProp loses its
-# lead. Add `noise`, and what was a clear order becomes a lottery over seeds, which is the next section.
+# Three warnings. RMSProp's best is a needle: an eighth more or less and it ends fifty times higher, so you would
+# not find it on a coarser grid. Momentum's best is the last one before disaster, as in 3.3: an eighth more and the
+# run is lost. And `ravine` lies along the axes, which is a gift to the two that scale axes one by one: choose
+# `turned ravine`, the same one turned by 45 degrees. SGD, momentum and Nesterov run exactly as before, RMSProp
+# loses its lead. (Add `noise`, and the order begins to depend on the seed. That is the next section.)
 
 # %% tags=["check"]
 straight, turned = lr_sweep("ravine"), lr_sweep("turned ravine")
-assert np.allclose(straight.gaps["momentum"], turned.gaps["momentum"], rtol=1e-6, atol=1e-25)
 assert straight.best("RMSProp")[1] < 1e-6 * turned.best("RMSProp")[1]
-assert np.allclose(abs(race("rosenbrock", 0.01, steps=1).velocity("Adam")), 0.01)
 assert valley.best("SGD")[1] > 50 * valley.best("momentum")[1]
+needle, edge = (valley.gaps[name] for name in ("RMSProp", "momentum"))
+assert min(needle[needle.argmin() - 1], needle[needle.argmin() + 1]) > 40 * needle.min()
+assert np.isinf(edge[edge.argmin() + 1])
 assert valley.best("Adam")[0] > 100 * valley.best("momentum")[0]
 podium.reveal([name for name in valley.ranking if name in ("SGD", "momentum", "Adam")])
 
@@ -399,8 +401,8 @@ picture(smooth, draw_smoothness)
 # %% [markdown]
 # With the same effective learning rate the curve on your screen is as rough as before: its jumps are *not
 # distinguishable*. They come from the batches, an easy one here and a hard one there, and no optimizer changes
-# that. Nor is the end any lower. What did get smoother is the path: plain SGD raises the training loss in about 37 of
-# 100 steps, momentum in about 14.
+# that. Nor is the end any lower. What did get smoother is the path: plain SGD raises the training loss in about 37
+# of 100 steps, momentum in about 14.
 #
 # With the same $\eta$, that is, after "switching momentum on" as people do, all three get worse. It was a tenfold
 # larger learning rate.
@@ -573,7 +575,7 @@ questions("03_momentum")
 # - I. Sutskever, J. Martens, G. Dahl, G. Hinton, *On the Importance of Initialization and Momentum in Deep
 #   Learning*, 2013: the look-ahead form.
 # - L. Lessard, B. Recht, A. Packard, *Analysis and Design of Optimization Algorithms via Integral Quadratic
-#   Constraints*, 2016, section 4.6: the cycle.
+#   Constraints*, 2016: the cycle.
 # - G. Goh, *Why Momentum Really Works*, Distill, 2017: a phase diagram that one can drag.
 # - R. Kidambi, P. Netrapalli, P. Jain, S. Kakade, *On the Insufficiency of Existing Momentum Schemes for
 #   Stochastic Optimization*, 2018.
