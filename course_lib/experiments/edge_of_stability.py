@@ -64,7 +64,23 @@ class Edge:
     @property
     def rises(self) -> float:
         """Share of the steps in the last third that raised the loss."""
-        return float((np.diff(self.losses[-len(self.losses) // 3 :]) > 0).mean())
+        return float(self._up.mean())
+
+    @property
+    def wave(self) -> float:
+        """Mean length, in steps, of an unbroken rise of the loss in the last third; 1 would be a zigzag."""
+        begins = np.diff(self._up.astype(int), prepend=0) == 1
+        return float(self._up.sum() / max(begins.sum(), 1))
+
+    @property
+    def peak(self) -> tuple[int, float]:
+        """The step at which the sharpness is highest from the arrival on (without one: at all), and that sharpness."""
+        i = int(np.where(self.moments >= (self.arrival or 0), self.sharpness, -np.inf).argmax())
+        return int(self.moments[i]), float(self.sharpness[i])
+
+    @property
+    def _up(self) -> NDArray[np.bool_]:
+        return np.diff(self.losses[-len(self.losses) // 3 :]) > 0
 
     def summary(self) -> str:
         when = "does not reach" if self.arrival is None else f"at step {self.arrival} passes"

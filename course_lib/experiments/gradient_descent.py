@@ -52,8 +52,8 @@ class Bowl:
     def summary(self) -> str:
         rate = round(self.factors.max(), 9)
         fate = "above it: diverges" if rate > 1 else "below it: converges" if rate < 1 else "at it: jumps for ever"
-        factors = "a step multiplies the flat coordinate by {:.3f} and the steep one by {:.3f}".format(*self.factors)
-        return f"learning rate {self.lr:.3g}, threshold {self.threshold:.3g}, {fate}; {factors}"
+        sizes = "a step leaves {:.3f} of the flat coordinate's size and {:.3f} of the steep one's".format(*self.factors)
+        return f"learning rate {self.lr:.3g}, threshold {self.threshold:.3g}, {fate}; {sizes}"
 
 
 @experiment
@@ -106,8 +106,8 @@ class Walk:
 
 @experiment
 def walk(
-    name: Literal["ravine", "rosenbrock", "saddle", "beale"] = "rosenbrock",
-    lr: Annotated[float, Log(1e-4, 1.0)] = 1.5e-3,
+    name: Literal["saddle", "ravine", "rosenbrock", "beale"] = "saddle",
+    lr: Annotated[float, Log(1e-4, 1.0)] = 0.02,
     steps: Annotated[int, Linear(10, 1000)] = 600,
 ) -> Walk:
     """Run gradient descent on one of four surfaces from its usual start. Deterministic."""
@@ -142,30 +142,28 @@ class Contraction:
         return (size[last, np.arange(len(last))] / size[0]) ** (1 / last)
 
     def summary(self) -> str:
-        fate = "diverges" if self.factors.max() > 1 else "converges"
         listed = ", ".join(f"{e:.3g}: {m:.3f}" for e, m in zip(self.eigenvalues, self.measured, strict=True))
-        return f"{fate}; measured factor a step by eigenvalue: {listed}"
+        return f"{'di' if self.factors.max() > 1 else 'con'}verges; measured factor a step by eigenvalue: {listed}"
 
 
 @experiment
 def contraction(
-    lr: Annotated[float, Log(0.05, 2.5)] = 1.2,
+    lr: Annotated[float, Log(0.05, 2.5)] = 1.0,
     kappa: Annotated[float, Log(2.0, 1000.0)] = 30.0,
     steps: Annotated[int, Linear(10, 100)] = 60,
     *,
     seed: int = 0,
 ) -> Contraction:
-    """Run gradient descent on a five-dimensional quadratic whose eigenvectors are a random rotation of the axes.
+    """Run gradient descent on a five-dimensional quadratic whose eigenvectors are the axes, turned at random by `seed`.
 
     The eigenvalues are evenly spaced in ratio from 1/kappa to 1; theta starts at distance 1 along every eigenvector.
-    `seed` draws the rotation.
     """
     eigenvalues = np.geomspace(1 / kappa, 1, 5)
-    bowl = quadratic(eigenvalues.tolist(), seed=seed)
-    hessian, path = bowl.hessian.numpy(), [bowl.start.numpy()]
+    turned = quadratic(eigenvalues.tolist(), seed=seed)
+    hessian, path = turned.hessian.numpy(), [turned.start.numpy()]
     for _ in range(steps):
         path.append(path[-1] - lr * hessian @ path[-1])
-    return Contraction(eigenvalues, np.array(path) @ bowl.directions.numpy(), lr)
+    return Contraction(eigenvalues, np.array(path) @ turned.directions.numpy(), lr)
 
 
 @dataclass(frozen=True)
@@ -193,8 +191,8 @@ class StepSweep:
         return 2 / (1 / self.kappa + 1), (self.kappa - 1) / (self.kappa + 1)
 
     def summary(self) -> str:
-        (lr, rate), (lr_, rate_) = self.best, self.best_predicted
-        return f"best learning rate {lr:.3f} (theory {lr_:.3f}): a step leaves {rate:.4f} of the error ({rate_:.4f})"
+        best, theory = ("{:.3f} leaves {:.4f} of the error a step".format(*p) for p in (self.best, self.best_predicted))
+        return f"best learning rate {best}; in theory {theory}"
 
 
 @experiment
@@ -223,7 +221,7 @@ class Iterations:
 
     @property
     def predicted(self) -> Array:
-        """(12,) ln(tolerance) / ln((kappa-1)/(kappa+1)), which is near kappa/2 ln(1/tolerance)."""
+        """(12,) ln(tolerance) / ln((kappa-1)/(kappa+1)), near kappa/2 ln(1/tolerance)."""
         return np.log(self.tolerance) / np.log((self.kappas - 1) / (self.kappas + 1))
 
     @property
@@ -232,8 +230,8 @@ class Iterations:
         return float(np.polyfit(np.log(self.kappas[6:]), np.log(self.best[6:]), 1)[0])
 
     def summary(self) -> str:
-        first, last = (f"{self.best[i]} at kappa {self.kappas[i]:.0f}" for i in (0, -1))
-        return f"steps grow like kappa^{self.slope:.2f}: {first}, {last}"
+        ends = (f"{self.best[i]} at kappa {self.kappas[i]:.0f}" for i in (0, -1))
+        return f"steps grow like kappa^{self.slope:.2f}: {', '.join(ends)}"
 
 
 @experiment

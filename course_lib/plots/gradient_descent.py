@@ -53,9 +53,8 @@ def draw_contraction(result: Contraction, figure: Figure):
     ax.set(xlabel="step", ylabel="component along the eigenvector", yscale="log", xlim=(0, 100), ylim=(1e-8, 1e4))
     lines = [ax.plot([], [], color=color, ls=style)[0] for color, style in LINES[:5]]
     (theory,) = ax.plot([], [], ".", color=INK, ms=2.5)
-    names = (r"$\lambda$ smallest", "", r"$\lambda$ middle", "", r"$\lambda$ largest")
-    for line, name in zip(lines, names, strict=True):
-        line.set_label(name or "between")
+    for line, name in zip(lines, ("1$ (flattest)", "2$", "3$", "4$", "5$ (steepest)"), strict=True):
+        line.set_label(r"$\lambda_" + name)
     theory.set_label(r"theory, $|1 - \eta\lambda|^t$")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=6)
 
