@@ -192,13 +192,13 @@ def float64_by_default():
 @pytest.mark.usefixtures("float64_by_default")
 @pytest.mark.parametrize("name", PAIRS)
 def test_equal_to_torch_over_many_steps(name):
-    """Every kind of gradient at once, a row of each tensor for each kind: all but Adafactor keep coordinates apart."""
+    """Every kind of gradient at once, a row of each tensor for each kind: only Adafactor mixes them."""
     params, generator = fresh()
-    params += [torch.stack([p] * len(GRADIENTS)) for p in params]
+    params = params[:1] + [torch.stack([p] * len(GRADIENTS)) for p in params]
     stream = []
     for t in range(STEPS):
         plain = [torch.randn(s, dtype=torch.float64, generator=generator) for s in SHAPES]
-        stream.append(plain + [torch.stack([kind(t, g) for kind in GRADIENTS.values()]) for g in plain])
+        stream.append(plain[:1] + [torch.stack([kind(t, g) for kind in GRADIENTS.values()]) for g in plain])
     hold_to_torch(name, params, stream)
 
 
