@@ -7,18 +7,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, fx
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 
 class Recording(NamedTuple):
-    """replay(*args): what the function does, for arguments of the recorded shapes. graph: its operations, in order.
-
-    made: bytes of all the tensors that it made, and held while recording; a replay lets go of each after its last use.
-    """
+    """replay(*args): what the function does, for arguments of the recorded shapes. graph: its operations, in order."""
 
     replay: Callable[..., Any]
     graph: fx.Graph
-    made: int
 
 
 def record(function: Callable[..., Any], *args: Any) -> Recording:
@@ -42,7 +38,31 @@ def record(function: Callable[..., Any], *args: Any) -> Recording:
     def replay(*args: Any) -> Any:
         return tree_unflatten(run(*[leaf.contiguous() for leaf in tree_leaves(args)]), shape)
 
-    return Recording(function if recorder.blind else replay, recorder.graph, recorder.made)
+    return Recording(function if recorder.blind else replay, recorder.graph)
+
+
+def bytes_made(function: Callable[..., Any], *args: Any) -> int:
+    """Of all the tensors that function(*args) makes: what recording it holds at one time, and a replay at most."""
+    with torch.no_grad(), _Counter([a for a in tree_leaves(args) if isinstance(a, Tensor)]) as counter:
+        function(*args)
+    return counter.made
+
+
+class _Counter(TorchDispatchMode):
+    """Adds up the memory behind the results of operations; holds them, so that no address comes twice."""
+
+    def __init__(self, inputs: Sequence[Tensor]):
+        super().__init__()
+        self.seen = {_storage(t): t for t in inputs}
+        self.made = 0
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = operation(*args, **(kwargs or {}))
+        for t in [out] if isinstance(out, Tensor) else out:
+            if isinstance(t, Tensor) and _storage(t) not in self.seen:
+                self.seen[_storage(t)] = t
+                self.made += t.untyped_storage().nbytes()
+        return out
 
 
 class _Recorder(TorchDispatchMode):
@@ -55,12 +75,11 @@ class _Recorder(TorchDispatchMode):
         self.kept = list(inputs)
         self.storages = {_storage(t) for t in inputs}
         self.constants: dict[str, Tensor] = {}
-        self.made = 0
         self.blind = False
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        nodes = tree_map_only(Tensor, self.node, (args, kwargs))
+        nodes = fx.node.map_aggregate((args, kwargs), lambda a: self.node(a) if isinstance(a, Tensor) else a)
         out = operation(*args, **kwargs)
         if isinstance(out, Tensor) and not operation._schema.is_mutable and _same_view(out, args):
             self._keep(out, nodes[0][0])
@@ -86,9 +105,7 @@ class _Recorder(TorchDispatchMode):
         if isinstance(t, Tensor) and id(t) not in self.nodes:
             self.nodes[id(t)] = node
             self.kept.append(t)
-            if _storage(t) not in self.storages:
-                self.storages.add(_storage(t))
-                self.made += t.untyped_storage().nbytes()
+            self.storages.add(_storage(t))
 
 
 def _storage(t: Tensor) -> int:

@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from course_lib.data import Split
 from course_lib.optim import Transform, descend
 from course_lib.train.loop import Loss
-from course_lib.train.replay import record
+from course_lib.train.replay import bytes_made, record
 
 Named = dict[str, Tensor]
 
@@ -110,9 +110,9 @@ class Stack:
         with _values_unseen():
             training = self.start(range(1))
             x, y = self.batch(train, torch.arange(min(batch, len(train)))[None])
-            made = record(self._step, training, x, y).made
+            made = bytes_made(self._step, training, x, y)
             if validation is not None:
-                made = max(made, record(lambda training: self.measure(training, validation), training).made)
+                made = max(made, bytes_made(self.measure, training, validation))
         return made + sum(t.numel() * t.element_size() for t in tree_leaves((training, x, y)))
 
     def _step(self, training: Training, x: Tensor, y: Tensor) -> tuple[Training, Tensor]:
