@@ -402,7 +402,7 @@ def test_two_mistakes_in_a_learner_s_own_code_are_both_named(mistakes, kind, edi
 
 @pytest.mark.parametrize("kind", DEFAULTS)
 def test_two_mistakes_at_once_get_no_wrong_name(kind):
-    """Every pair, of the 1700 of Adam and AdamW every fifth, on few sequences: where names are hardest to tell apart."""
+    """Every pair, of Adam's and AdamW's 1700 every fifth, on few sequences: where names are hardest to tell apart."""
     cases = tuple(c for c in sequences(kind, (), True, True, True) if c.title in FEW)
     assert len(cases) == len(FEW)
 
@@ -466,6 +466,11 @@ def sgd_on_arrays(theta, grad, state, lr, momentum):
     return theta - lr * state["v"], state
 
 
+def sgd_from_none(theta, grad, state=None, *, lr, beta):
+    state = grad.copy() if state is None else beta * state + grad
+    return theta - lr * state, state
+
+
 def nesterov_by_two_velocities(theta, grad, state, lr, beta, decay=0.0):
     """The step as the heavy ball's now and beta times the next one's, had its gradient been 0 and not g."""
     old = state.get("v", np.zeros_like(theta))
@@ -527,6 +532,7 @@ RIGHT = [
     ("sgd", torch.optim.SGD),
     ("sgd", SgdInPlace),
     ("sgd", sgd_on_arrays),
+    ("sgd", sgd_from_none),
     ("sgd", lambda params, lr, beta: torch.optim.SGD(params, lr, beta, foreach=True)),
     ("sgd", lambda lr, beta, decay: optim.chain(optim.add_decay(decay), optim.sgd(lr, beta))),
     ("nesterov", optim.sgd),

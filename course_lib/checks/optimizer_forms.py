@@ -1,7 +1,8 @@
 """The forms in which an optimizer can be handed in, brought to one: start(params, hyper), then step(grads, lr).
 
 A Transform, or a function that makes one; a class of (params, ...) with step and zero_grad, as in torch; a function
-step(theta, grad, state, ...) -> (theta, state) on one numpy array at a time, whose state is {} before the first step.
+step(theta, grad, state, ...) -> (theta, state) on one numpy array at a time, whose state is {} before the first step,
+or what it has for a default.
 """
 
 import copy
@@ -84,7 +85,9 @@ def form_of(attempt: Any, kind: Kind) -> Form:
     ]
     if any(p.kind is p.VAR_POSITIONAL for p in parameters.values()) and not places:
         places = ["theta", "grad", "state"]
-    makers = {0: start_made, 1: start_class, 3: start_function}
+    state = parameters.get("state")
+    initial = {} if state is None or state.default is state.empty else state.default
+    makers: dict[int, Callable] = {0: start_made, 1: start_class, 3: partial(start_function, initial)}
     if len(places) not in makers:
         raise Refusal(
             f"Hand in a Transform or its maker ({', '.join(names)}), a class (params, {names[0]}, ...), or a function "
@@ -196,9 +199,9 @@ def start_class(make: Callable, params: Arrays, hyper: Hyper) -> Step:
     return step
 
 
-def start_function(make: Callable, params: Arrays, hyper: Hyper) -> Step:
+def start_function(initial: Any, make: Callable, params: Arrays, hyper: Hyper) -> Step:
     theta = [p.copy() for p in params]
-    states: list[Any] = [{} for _ in params]
+    states = [copy.copy(initial) for _ in params]
     buffers = [np.empty_like(p) for p in params]
 
     def step(grads: Arrays, lr: float) -> Arrays:

@@ -4,7 +4,8 @@ check_sgd_momentum, check_nesterov, check_rmsprop, check_adam and check_adamw ta
 
 - a course_lib Transform, or a function (lr, ...) that makes one;
 - a class (params, lr, ...) with step() and zero_grad(), as in torch.optim, or a torch.optim class itself;
-- a function step(theta, grad, state, lr, ...) -> (theta, state) on one numpy array; state is {} before the first step.
+- a function step(theta, grad, state, lr, ...) -> (theta, state) on one numpy array; state is {} before the first step,
+  or what the function has for a default.
 
 Settings go by name: lr; beta (or momentum); b1, b2 (or betas); eps; decay (or weight_decay), optional but for AdamW.
 A mistake is named only where your numbers are those of the mistake in every sequence; two are named only where those of
