@@ -30,7 +30,7 @@ FUNCTIONS = {
     "twice": lambda a, b: (a + b) * (a + b),
     "a gradient": grad(lambda a, b: (torch.tanh(a @ b.T).softmax(-1) * a.exp().sum()).sum()),
     "mapped gradients": vmap(grad(lambda a, b: torch.log_softmax(a * b, 0)[0] + a.norm())),
-    "behind its back": lambda a, b: (a * 2).data + b,
+    "out of sight": lambda a, b: torch.from_numpy((a * 2).numpy()) + b,
 }
 
 
