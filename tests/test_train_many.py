@@ -1,6 +1,7 @@
 """N runs at once are N runs of `fit`, whatever differs between them; a run lost is reported and touches no other."""
 
 import copy
+import inspect
 import math
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, mse_loss
 
+from course_lib import optim
 from course_lib.data import Split, moons
 from course_lib.models import mlp
 from course_lib.optim import Stepper, adam, adamw, chain, clip_norm, rmsprop, sgd
@@ -121,6 +123,23 @@ def test_many_runs_equal_separate_runs(name):
         strict=True,
     ):
         assert torch.equal(a, b)
+
+
+OPTIMIZERS = [
+    name
+    for name in optim.__all__
+    if inspect.isfunction(f := getattr(optim, name)) and "lr" in inspect.signature(f).parameters
+]
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_optimizer_runs_many_times_as_it_runs_alone(name):
+    setting = mlp([2, 8, 2]), getattr(optim, name), {"lr": [0.01, 0.02]}, 0
+    runs = fit_many(setting[0], cross_entropy, setting[1], DATA.train, hyper=setting[2], epochs=3, batch=25)
+    for run in range(2):
+        model, history = alone(*setting, run, epochs=3, batch=25)
+        torch.testing.assert_close(runs.loss[run], history.loss, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(runs.model(run).state_dict(), model.state_dict(), rtol=1e-5, atol=1e-5)
 
 
 def test_a_regression_in_float64_without_validation_agrees_to_rounding():
