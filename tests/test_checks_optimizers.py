@@ -565,7 +565,8 @@ def test_no_correct_variant_is_accused(kind, right):
     assert "Verified: each step is the reference's" in verdict.message
 
 
-rates, betas, small = st.floats(1e-4, 1.0), st.floats(0.0, 0.999), st.floats(1e-10, 1e-2)
+# Below b = 0.01 a sum such as v + (1 - b) (g^2 - v) loses its digits when the gradients fall from 1e6 to 0 at once.
+rates, betas, small = st.floats(1e-4, 1.0), st.floats(0.01, 0.999), st.floats(1e-10, 1e-2)
 
 
 @settings(deadline=None, max_examples=6)
