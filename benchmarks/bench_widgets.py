@@ -18,6 +18,7 @@ TIMES = """async ([row, count]) => {
     const image = document.querySelectorAll('img.widget-image')[row];
     const explorer = image.closest('.jp-OutputArea-output');
     const handle = [...explorer.querySelectorAll('.noUi-handle')].find((h) => h.offsetParent);
+    if (!handle) return [];
     image.scrollIntoView({ block: 'center' });
     handle.focus();
     const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -66,6 +67,8 @@ def lines() -> Iterator[Line]:
     if not chromium():
         raise CannotRun("no Chromium here: install it, or set CHROMIUM to its path")
     for name, times in latencies():
+        if not times:
+            continue  # menus only: nothing to drag
         ordered = sorted(times)
         yield Line(f"slider to picture, {name}, median of {len(times)}", statistics.median(ordered), 40, "ms")
         yield Line(f"slider to picture, {name}, p95", ordered[int(0.95 * (len(ordered) - 1))], 60, "ms")
