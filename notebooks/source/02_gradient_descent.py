@@ -517,7 +517,8 @@ course.reveal(list(zip(run.moments, run.sharpness, strict=True)))
 # - A larger batch pays up to about the noise scale $\mathrm{tr}\,\Sigma/|G|^2$, which grows during training.
 #   Scale the learning rate with the batch up to there.
 # - Sharpness has no meaning without units, and full-batch training drives it to $2/\eta$ by itself.
-# - "Smaller batches generalize better" held at equal epochs and was not distinguishable at equal steps.
+# - "Smaller batches generalize better" held at equal epochs. At equal steps the verdict hung on the budget: not
+#   distinguishable at six epochs, the large batch ahead at four.
 
 # %% [markdown]
 # ## Exercises
