@@ -400,6 +400,7 @@ def test_two_mistakes_in_a_learner_s_own_code_are_both_named(mistakes, kind, edi
     assert verdict.message.startswith("Two mistakes at once.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DEFAULTS)
 def test_two_mistakes_at_once_get_no_wrong_name(kind):
     """Every pair, of Adam's and AdamW's 1700 every tenth, on few sequences: where names are hardest to tell apart."""
