@@ -13,6 +13,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 Progress = Callable[[Iterable[T]], Iterable[T]]
+Show = Callable[[Any], object]
 
 
 def silent(steps: Iterable[T]) -> Iterable[T]:
@@ -21,6 +22,12 @@ def silent(steps: Iterable[T]) -> Iterable[T]:
     A widget passes a hook that moves a bar and, to stop the run, raises out of the loop.
     """
     return steps
+
+
+def unseen(partial: Any) -> None:
+    """The hook that looks at nothing. A slow experiment may take `show: Show = unseen` and call show(partial) now and
+    then, with a result of its own type that holds what it knows so far: a widget draws it while the rest still runs.
+    """
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from matplotlib.figure import Figure
 
-from course_lib.controls import Linear, Log, Progress, experiment, silent
+from course_lib.controls import Linear, Log, Progress, Show, experiment, silent, unseen
 
 
 @dataclass(frozen=True)
@@ -65,3 +65,19 @@ def slow_swing(
     for _ in progress(range(100)):
         time.sleep(delay / 100)
     return swing(damping)
+
+
+@experiment
+def gradual_swing(
+    damping: Annotated[float, Log(0.01, 1.0)] = 0.1,
+    delay: Annotated[float, Linear(0.0, 5.0)] = 0.0,
+    *,
+    progress: Progress = silent,
+    show: Show = unseen,
+) -> Swing:
+    """The same swing, `delay` seconds late, shown as it comes."""
+    whole = swing(damping)
+    for n in progress(range(2, 201)):
+        time.sleep(delay / 200)
+        show(Swing(whole.xs[:n], whole.ys[:n], damping))
+    return whole

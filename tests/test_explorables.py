@@ -46,6 +46,7 @@ def is_experiment(thing: Any) -> bool:
 PAIRS = {name: (experiment, draw) for name, experiment, draw in explorables()}
 LIVE = [name for name, (experiment, _) in PAIRS.items() if "progress" not in inspect.signature(experiment).parameters]
 SLOW = sorted(PAIRS.keys() - set(LIVE))
+GRADUAL = {name for name in SLOW if "show" in inspect.signature(PAIRS[name][0]).parameters}
 
 
 def extremes(control) -> tuple:
@@ -111,10 +112,14 @@ def test_slow_experiments_hold_at_the_ends(name):
     experiment, draw = PAIRS[name]
     canvas = Canvas(draw)
     for setting in list(settings(experiment, random_ones=0))[1:3]:
+        parts: list[Any] = []
+        hooks = {"show": parts.append} if name in GRADUAL else {}
         start = time.thread_time()
-        result = experiment(**setting)
+        result = experiment(**setting, **hooks)
         assert time.thread_time() - start < SLOW_SECONDS, f"too slow to explore at {setting}"
-        look(canvas, result, setting)
+        assert parts or name not in GRADUAL, f"nothing to see under way at {setting}"
+        for part in [*parts[:1], *parts[len(parts) // 2 :][:1], result]:
+            look(canvas, part, setting)
 
 
 def test_there_are_explorables():

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import io
 import math
+import time
 
 import matplotlib as mpl
 import numpy as np
@@ -13,7 +14,8 @@ from PIL import Image
 from course_lib.widgets import explore, picture
 from course_lib.widgets.canvas import Canvas, png
 from course_lib.widgets.control import geometric
-from tests.sample import draw_swing, slow_swing, swing
+from course_lib.widgets.explorer import SHOW_EVERY
+from tests.sample import draw_swing, gradual_swing, slow_swing, swing
 
 
 def pixels(data: bytes) -> np.ndarray:
@@ -177,7 +179,44 @@ def test_stop_ends_a_slow_run_and_says_so():
 
     asyncio.run(stop())
     assert explorer.result.damping == 0.1
-    assert "Stopped" in explorer.reading.value
+    assert "the last finished run" in explorer.reading.value
+
+
+def test_a_run_that_shows_itself_is_drawn_as_it_comes_and_ends_whole():
+    explorer = explore(gradual_swing, draw_swing, delay=1.0)
+    lengths, pictures, began = [], set(), time.monotonic()
+
+    async def watch():
+        explorer.controls["damping"].value = 0.9
+        while not explorer._worker.done():
+            await asyncio.sleep(0.02)
+            if explorer.result.damping == 0.9:
+                lengths.append(len(explorer.result.xs))
+                pictures.add(explorer.picture.value)
+
+    asyncio.run(watch())
+    assert 0 < lengths[0] < 200 == lengths[-1]
+    assert lengths == sorted(lengths)
+    assert 3 <= len(pictures) <= (time.monotonic() - began) / SHOW_EVERY + 2
+    assert [len(result.xs) for result in explorer._results.values()] == [200, 200]
+
+
+def test_stop_leaves_what_is_known():
+    explorer = explore(gradual_swing, draw_swing, delay=2.0)
+
+    async def stop():
+        explorer.controls["damping"].value = 0.9
+        await asyncio.sleep(0.8)
+        explorer.stop.click()
+        await explorer.settled()
+
+    asyncio.run(stop())
+    assert explorer.result.damping == 0.9
+    assert 0 < len(explorer.result.xs) < 200
+    assert "as far as this run came" in explorer.reading.value
+    assert len(explorer._results) == 1  # a part is not remembered as the whole
+    explorer.set(damping=0.9)
+    assert len(explorer.result.xs) == 200
 
 
 def test_without_a_front_end_there_is_a_picture_and_a_sentence():

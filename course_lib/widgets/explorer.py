@@ -6,8 +6,9 @@ import html
 import inspect
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import ipywidgets as w
@@ -20,6 +21,7 @@ T = TypeVar("T")
 
 REMEMBERED = 64  # results
 TELL_EVERY = 0.1  # seconds between two movements of the progress bar
+SHOW_EVERY = 0.25  # seconds between two pictures of a run that is under way
 
 
 class Stopped(Exception):
@@ -30,7 +32,8 @@ class Explorer(w.VBox):
     """One experiment, one live picture, one control for each declared parameter.
 
     An experiment that takes `progress` is slow: it runs in a thread while the page stays alive, the latest setting
-    wins, and Stop ends it. `set(...)` runs at once and returns when the picture is there; `result` is the latest.
+    wins, and Stop ends it. One that takes `show` is drawn while it runs, and Stop leaves what is known. `set(...)` runs
+    at once and returns when the picture is there; `result` is what the picture shows.
     """
 
     def __init__(self, experiment: Callable, draw: Draw, size: tuple[float, float] = SIZE, **fixed: Any):
@@ -38,7 +41,7 @@ class Explorer(w.VBox):
         if unknown := [name for name in fixed if name not in parameters]:
             raise TypeError(f"explore: {experiment.__name__} takes no {unknown[0]!r}; it takes {', '.join(parameters)}")
         self.experiment, self.fixed = experiment, fixed
-        self.slow = "progress" in parameters
+        self.slow, self.gradual = "progress" in parameters, "show" in parameters
         self.legal = {name: c for name, c in controls_of(experiment).items() if name not in fixed}
         self.values = {name: parameters[name].default for name in self.legal}
         self.controls = {name: control_widget(c, self.values[name], description=name) for name, c in self.legal.items()}
@@ -47,6 +50,7 @@ class Explorer(w.VBox):
         self._wanted: dict[str, Any] | None = None
         self._worker: asyncio.Task | None = None
         self._stopping = False
+        self._unfinished = False  # whether the picture is one of a run under way
         self._by_hand = True
 
         self.picture, self.call = LivePicture(draw, size), w.HTML()
@@ -119,38 +123,62 @@ class Explorer(w.VBox):
         loop = asyncio.get_running_loop()
         self._busy(True)
         while self._wanted is not None:
-            values, self._wanted, self._stopping = self._wanted, None, False
+            values, self._wanted, self._stopping, self._unfinished = self._wanted, None, False, False
             try:
-                result = await asyncio.to_thread(self._compute, values, self._watched(loop))
+                result = await asyncio.to_thread(self._compute, values, self._hooks(values, loop))
             except Stopped:
                 continue
             except Exception as error:
                 self._complain(error)
             else:
-                if self._wanted is None and not self._stopping:
+                if not self._dropped:
                     self._show(values, result)
         self._busy(False)
 
-    def _watched(self, loop: asyncio.AbstractEventLoop) -> Callable[[Iterable[T]], Iterator[T]]:
-        """A progress hook for the worker's thread: moves the bar, and leaves the loop when the run is not wanted."""
+    def _hooks(self, values: dict[str, Any], loop: asyncio.AbstractEventLoop) -> dict[str, Callable]:
+        """`progress`, and `show` for who takes it, for the worker's thread: both leave a run that is not wanted."""
+        last, drawing = {"told": 0.0, "shown": 0.0}, False
+
+        def due(what: str, every: float) -> bool:
+            if self._dropped:
+                raise Stopped
+            now = time.monotonic()
+            if now - last[what] < every:
+                return False
+            last[what] = now
+            return True
 
         def progress(steps: Iterable[T]) -> Iterator[T]:
-            total, told = len(steps) if isinstance(steps, Sized) else None, 0.0
+            total = len(steps) if isinstance(steps, Sized) else None
             for done, step in enumerate(steps):
-                if self._wanted is not None or self._stopping:
-                    raise Stopped
-                if total and time.monotonic() - told > TELL_EVERY:
-                    told = time.monotonic()
+                if due("told", TELL_EVERY) and total:
                     loop.call_soon_threadsafe(setattr, self.bar, "value", done / total)
                 yield step
 
-        return progress
+        def show(partial: Any) -> None:
+            nonlocal drawing
+            if not drawing and due("shown", SHOW_EVERY):
+                drawing = True
+                loop.call_soon_threadsafe(draw, partial)
 
-    def _compute(self, values: dict[str, Any], progress: Callable | None = None) -> Any:
+        def draw(partial: Any) -> None:
+            nonlocal drawing
+            if not self._dropped:
+                self._unfinished = True
+                self._show(values, partial)
+            drawing = False
+
+        return {"progress": progress} | ({"show": show} if self.gradual else {})
+
+    @property
+    def _dropped(self) -> bool:
+        """Whether the run under way is no longer wanted."""
+        return self._wanted is not None or self._stopping
+
+    def _compute(self, values: dict[str, Any], hooks: Mapping[str, Callable] = MappingProxyType({})) -> Any:
         key = self._key(values)
         if key not in self._results:
-            hook = {"progress": progress} if progress else {}
-            self._results[key] = self.experiment(**self.fixed, **values, **hook)
+            self._results[key] = self.experiment(**self.fixed, **values, **hooks)
             while len(self._results) > REMEMBERED:
                 self._results.popitem(last=False)
         self._results.move_to_end(key)
@@ -172,7 +200,8 @@ class Explorer(w.VBox):
 
     def _halt(self) -> None:
         self._wanted, self._stopping = None, True
-        self._say("Stopped. The picture shows the last finished run; move a control to run again.")
+        shown = "as far as this run came" if self._unfinished else "the last finished run"
+        self._say(f"Stopped. The picture shows {shown}; move a control to run again.")
 
     def _busy(self, running: bool) -> None:
         self.bar.value = 0.0
