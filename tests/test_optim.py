@@ -35,6 +35,7 @@ from course_lib.optim import (
     sgd,
     shampoo,
     shrink,
+    soap,
     split,
 )
 
@@ -155,6 +156,7 @@ TRANSFORMS = {name: transform for name, (transform, *_) in PAIRS.items()} | {
     "schedule-free SGD": schedule_free(sgd(0.1)),
     "schedule-free AdamW": schedule_free(chain(adam(0.1, 0.0), shrink(0.01)), warmup=5),
     "shampoo": shampoo(),
+    "soap": soap(),
 }
 
 GRADIENTS = {
@@ -373,6 +375,7 @@ FAMILIES = {
     "schedule_free's beta": lambda beta: schedule_free(adam(0.1, 0.0), beta),
     "schedule_free's warmup": lambda warmup: schedule_free(sgd(0.1), warmup=10 * warmup),
     "shampoo": shampoo,
+    "soap": soap,
 }
 
 
@@ -509,6 +512,7 @@ REFUSED = [
     (schedule_free, {"base": sgd(0.1), "beta": 1}, "schedule_free: beta must be"),
     (schedule_free, {"base": sgd(0.1), "warmup": -1}, "schedule_free: warmup must be"),
     (shampoo, {"lr": -1}, "shampoo: lr must be"),
+    (soap, {"b2": 1.0}, "soap: b2 must be at least 0 and below 1, got 1.0"),
     (shampoo, {"eps": 0.0}, "shampoo: eps must be at least 1e-30 and finite, got 0.0"),
 ]
 

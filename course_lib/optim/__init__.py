@@ -16,6 +16,7 @@ from course_lib.optim.rmsprop import rmsprop
 from course_lib.optim.schedule_free import schedule_free
 from course_lib.optim.sgd import sgd
 from course_lib.optim.shampoo import shampoo
+from course_lib.optim.soap import soap
 from course_lib.optim.split import split
 from course_lib.optim.stepper import Stepper
 from course_lib.optim.transform import Tensors, Transform, chain, descend
@@ -46,5 +47,6 @@ __all__ = [
     "sgd",
     "shampoo",
     "shrink",
+    "soap",
     "split",
 ]

@@ -1,0 +1,77 @@
+r"""SOAP: Adam, run in the basis in which Shampoo's matrices are diagonal."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, zeros_like
+
+from course_lib.optim.adam import adam
+from course_lib.optim.split import split
+from course_lib.optim.transform import Tensors, Transform, check
+
+
+class SoapState(NamedTuple):
+    step: Tensor  # () t, float64
+    mean: list[Tensor]  # m, one for each matrix, in the coordinates of the parameters
+    square: list[Tensor]  # v, one for each matrix, in those of the bases
+    left: list[Tensor]  # L (n, n)
+    right: list[Tensor]  # R (m, m)
+    rows: list[Tensor]  # P (n, n), orthogonal: the eigenvectors of L, roughly
+    columns: list[Tensor]  # Q (m, m), those of R
+
+
+def soap(
+    lr: float | Tensor = 3e-3,
+    b1: float | Tensor = 0.95,
+    b2: float | Tensor = 0.95,
+    eps: float | Tensor = 1e-8,
+    *,
+    rest: Transform | None = None,
+) -> Transform:
+    r"""Vyas et al. 2024, algorithm 3, for matrices (n, m); all other parameters are moved by `rest`, or adam(lr, ...).
+
+    .. math::
+        m_t &= \beta_1 m_{t-1} + (1 - \beta_1)\, g_t                                     \qquad (1) \\
+        v_t &= \beta_2 v_{t-1} + (1 - \beta_2)\, (P^\top g_t\, Q)^2                      \qquad (2) \\
+        \Delta_t &= -\eta\, P \left( \frac{P^\top \hat m_t\, Q}{\sqrt{\hat v_t} + \varepsilon} \right) Q^\top
+            \qquad (3) \\
+        L &\leftarrow \beta_2 L + (1 - \beta_2)\, g_t\, g_t^\top, \quad
+        R \leftarrow \beta_2 R + (1 - \beta_2)\, g_t^\top g_t                            \qquad (4) \\
+        P &\leftarrow \operatorname{qr}(L P), \quad Q \leftarrow \operatorname{qr}(R\, Q)  \qquad (5)
+
+    The hats are Adam's bias correction. (5) is a round of the power iteration: it turns P and Q towards eigenvectors
+    without changing their order, on which v relies. The authors take it every tenth step; here it is every one, in
+    float64 and n^3 for an axis of n: meant for small models. They also let the first gradient set the bases and move
+    nothing; here P = Q = I at first, so the first step is Adam's. Not in torch.optim.
+
+    lr, eps >= 0; 0 <= b1, b2 < 1; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
+    """
+    check("soap: lr", lr)
+    check("soap: b1", b1, below=1)
+    check("soap: b2", b2, below=1)
+    check("soap: eps", eps)
+
+    def init(params: Tensors) -> SoapState:
+        eye = [[torch.eye(p.shape[axis], dtype=torch.float64, device=p.device) for p in params] for axis in (0, 1)]
+        count = torch.zeros((), dtype=torch.float64)
+        still = [zeros_like(p, dtype=torch.float64) for p in params]
+        return SoapState(count, still, still, *([zeros_like(e) for e in side] for side in eye), *eye)
+
+    def update(grads: Tensors, state: SoapState, params: Tensors) -> tuple[list[Tensor], SoapState]:
+        after = SoapState(state.step + 1, [], [], [], [], [], [])
+        bias1, bias2 = 1 - b1**after.step, 1 - b2**after.step
+        steps = []
+        for grad, m, v, left, right, p, q in zip(grads, *state[1:], strict=True):
+            g = grad.double()
+            m = b1 * m + (1 - b1) * g  # (1)
+            v = b2 * v + (1 - b2) * (p.mT @ g @ q) ** 2  # (2)
+            scaled = p.mT @ (m / bias1) @ q / ((v / bias2).sqrt() + eps)
+            steps.append((-lr * p @ scaled @ q.mT).to(grad.dtype))  # (3)
+            left = b2 * left + (1 - b2) * g @ g.mT  # (4)
+            right = b2 * right + (1 - b2) * g.mT @ g
+            p, q = torch.linalg.qr(left @ p).Q, torch.linalg.qr(right @ q).Q  # (5)
+            for kept, new in zip(after[1:], (m, v, left, right, p, q), strict=True):
+                kept.append(new)
+        return steps, after
+
+    return split(lambda p: p.ndim == 2, Transform(init, update), adam(lr, b1, b2, eps) if rest is None else rest)
