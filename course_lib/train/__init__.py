@@ -1,13 +1,15 @@
-"""Training: `fit`, the one visible loop, and `fit_many`, which runs N of them at once."""
+"""Training: `fit`, the one visible loop, `fit_many`, which runs N of them at once, and the learning-rate range test."""
 
 from course_lib.train.loop import CLASSIFICATION, History, Loss, Optimizer, Record, accuracy, evaluate, fit, mode
 from course_lib.train.many import Runs, bytes_a_run, fit_many
+from course_lib.train.range_test import RangeTest, range_test, smoothed, suggestion
 
 __all__ = [
     "CLASSIFICATION",
     "History",
     "Loss",
     "Optimizer",
+    "RangeTest",
     "Record",
     "Runs",
     "accuracy",
@@ -16,4 +18,7 @@ __all__ = [
     "fit",
     "fit_many",
     "mode",
+    "range_test",
+    "smoothed",
+    "suggestion",
 ]
