@@ -1,0 +1,178 @@
+"""The race on a network: any set of optimizers trains one MLP on the digits, step by step and side by side."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from torch.nn.utils import parameters_to_vector
+
+from course_lib.controls import Linear, Log, Progress, Show, experiment, silent, unseen
+from course_lib.data import Dataset, digits, minibatches
+from course_lib.experiments._stacked import single_threaded
+from course_lib.models import mlp
+from course_lib.optim import Stepper, Transform, adagrad, adam, rmsprop, sgd
+from course_lib.train import accuracy
+
+Array = NDArray[np.float64]
+Factory = Callable[[float, float], Transform]
+
+OWN: Mapping[str, Factory] = {
+    "SGD": lambda times, beta: sgd(1.0 * times),
+    "momentum": lambda times, beta: sgd(0.1 * times, beta),
+    "AdaGrad": lambda times, beta: adagrad(0.06 * times),
+    "RMSProp": lambda times, beta: rmsprop(0.006 * times),
+    "Adam": lambda times, beta: adam(0.01 * times, beta),
+}
+"""name -> (times, beta) -> Transform, each with the learning rate that suits it here, multiplied by `times`."""
+
+DIRECTIONS, SIZES = ("velocity", "mean"), ("square", "total", "peak")  # what states call them
+QUANTILES = (0.1, 0.5, 0.9)
+FORGET = 0.9  # of the running means over steps
+
+
+@dataclass(frozen=True)
+class DigitsRace:
+    """Runs on the same batches, up to the step that was reached; row t belongs to the (t+1)-th step.
+
+    losses[name]: (t+1,) cross-entropy over the training part, before the first step and after each.
+    effective[name]: (t, 3) the effective learning rate of a coordinate, |step| / |gradient|, each a root mean square
+    over about the last ten steps: its 10, 50 and 90 % quantile over all coordinates that have a gradient.
+    directions[name], sizes[name]: (t,) root mean square of what the state keeps of gradients (v, or Adam's m) and of
+    their sizes (the root of Adam's v); NaN where the optimizer keeps no such thing. accuracy[name]: on the test part.
+    steps: how many the race is to have.
+    """
+
+    losses: Mapping[str, Array]
+    effective: Mapping[str, Array]
+    directions: Mapping[str, Array]
+    sizes: Mapping[str, Array]
+    accuracy: Mapping[str, float]
+    steps: int
+
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """The names by the loss reached, lowest first, the lost ones last."""
+        return tuple(sorted(self.losses, key=lambda name: np.nan_to_num(self.losses[name][-1], nan=np.inf)))
+
+    def spread(self, name: str) -> float:
+        """How many times the 10 % quantile of the effective learning rates goes into the 90 % one, at the end."""
+        low, _, high = self.effective[name][-1]
+        return float(high / low)
+
+    def summary(self) -> str:
+        reached = len(next(iter(self.effective.values())))
+        ends = ", ".join(f"{n} {self.losses[n][-1]:.2g} ({self.accuracy[n]:.1%})" for n in self.ranking)
+        return f"training loss (test accuracy) after {reached} of {self.steps} steps: {ends}"
+
+
+@experiment
+@single_threaded
+def digits_race(
+    times: Annotated[float, Log(0.01, 100.0)] = 1.0,
+    beta: Annotated[float, Linear(0.0, 0.99)] = 0.9,
+    batch: Annotated[int, Log(8, 512)] = 64,
+    steps: Annotated[int, Log(10, 300)] = 120,
+    *,
+    optimizers: Mapping[str, Factory] = OWN,
+    seed: int = 0,
+    progress: Progress = silent,
+    show: Show = unseen,
+) -> DigitsRace:
+    """Train the MLP 64-64-64-10 once with each optimizer, from the same weights and on the same batches.
+
+    times: what multiplies the learning rate that each optimizer has of its own. optimizers: name -> (times, beta) ->
+    Transform, such as {"Lion": lambda times, beta: lion(3e-4 * times, beta)}; six can be told apart in the picture.
+    Raises ValueError where there is none, TypeError for one that makes no Transform.
+    """
+    if not optimizers:
+        raise ValueError("digits_race: optimizers must name at least one")
+    data = digits()
+    runners = {name: _Runner(make(times, beta), name, data, seed) for name, make in optimizers.items()}
+    batches = _batches(len(data.train), batch, seed)
+
+    def reached() -> DigitsRace:
+        rows = {name: np.array(runner.rows, dtype=float).reshape(-1, 6) for name, runner in runners.items()}
+        return DigitsRace(
+            losses={name: np.array([runner.start, *rows[name][:, 0]]) for name, runner in runners.items()},
+            effective={name: row[:, 1:4] for name, row in rows.items()},
+            directions={name: row[:, 4] for name, row in rows.items()},
+            sizes={name: row[:, 5] for name, row in rows.items()},
+            accuracy={name: runner.accuracy() for name, runner in runners.items()},
+            steps=steps,
+        )
+
+    for t in progress(range(steps)):
+        rows = next(batches)
+        for runner in runners.values():
+            runner.step(rows)
+        if t % 10 == 9:
+            show(reached())
+    return reached()
+
+
+def _batches(rows: int, size: int, seed: int) -> Iterator[Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    while True:
+        yield from minibatches(rows, size, generator=generator)
+
+
+class _Runner:
+    """One network and its optimizer. rows: for each step the loss after it, three quantiles, direction and size."""
+
+    def __init__(self, transform: Any, name: str, data: Dataset, seed: int):
+        if not isinstance(transform, Transform):
+            raise TypeError(f"digits_race: {name} must make a Transform, got {type(transform).__name__}")
+        self.train, self.test = data.train, data.test
+        self.model = mlp((64, 64, 64, 10), seed=seed)
+        self.stepper = Stepper(self.model.parameters(), transform)
+        self.start = self.loss()
+        self.rows: list[tuple[float, ...]] = []
+        self.moved = self.sloped = torch.zeros(())  # running means of each coordinate's step^2 and gradient^2
+
+    @torch.no_grad()
+    def loss(self) -> float:
+        return float(cross_entropy(self.model(self.train.x), self.train.y))
+
+    @torch.no_grad()
+    def accuracy(self) -> float:
+        return float(accuracy(self.model(self.test.x), self.test.y))
+
+    def step(self, rows: Tensor) -> None:
+        params = self.stepper.params
+        self.stepper.zero_grad()
+        cross_entropy(self.model(self.train.x[rows]), self.train.y[rows]).backward()
+        before = parameters_to_vector(params).detach()
+        self.stepper.step()
+        kept = dict(_kept(self.stepper.state))
+        direction = next((_rms(kept[n]) for n in DIRECTIONS if n in kept), torch.nan)
+        size = next((_rms([v.sqrt() for v in kept[n]]) for n in SIZES if n in kept), torch.nan)
+        self.rows.append((self.loss(), *self.effective(before), direction, size))
+
+    @torch.no_grad()
+    def effective(self, before: Tensor) -> list[float]:
+        """Quantiles of |step| / |gradient|; NaN where no coordinate has a gradient, or the run is lost."""
+        slope = parameters_to_vector([p.grad for p in self.stepper.params if p.grad is not None])
+        self.moved = FORGET * self.moved + (parameters_to_vector(self.stepper.params) - before) ** 2
+        self.sloped = FORGET * self.sloped + slope**2
+        alive = self.sloped > 0
+        ratios = (self.moved[alive] / self.sloped[alive]).sqrt()
+        return torch.quantile(ratios, torch.tensor(QUANTILES)).tolist() if len(ratios) else [torch.nan] * 3
+
+
+def _kept(state: Any) -> Iterator[tuple[str, list[Tensor]]]:
+    """The fields of a state that hold a tensor for each parameter, also inside a chain; of one name the last counts."""
+    fields = state._asdict().items() if hasattr(state, "_asdict") else ((str(i), part) for i, part in enumerate(state))
+    for name, part in fields:
+        if isinstance(part, tuple):
+            yield from _kept(part)
+        elif isinstance(part, list) and part and all(isinstance(p, Tensor) for p in part):
+            yield name, part
+
+
+def _rms(tensors: list[Tensor]) -> float:
+    return float(parameters_to_vector(tensors).square().mean().sqrt())
