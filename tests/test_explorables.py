@@ -118,7 +118,7 @@ def test_slow_experiments_hold_at_the_ends(name):
         result = experiment(**setting, **hooks)
         assert time.thread_time() - start < SLOW_SECONDS, f"too slow to explore at {setting}"
         assert parts or name not in GRADUAL, f"nothing to see under way at {setting}"
-        for part in [*parts[:1], *parts[len(parts) // 2 :][:1], result]:
+        for part in [result, *parts[:1], *parts[len(parts) // 2 :][:1], result]:
             look(canvas, part, setting)
 
 

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from course_lib.compare import Comparison, compare
-from course_lib.controls import Linear, Log, Progress, experiment, silent
+from course_lib.controls import Linear, Log, Progress, Show, experiment, silent, unseen
 from course_lib.data import Split
 from course_lib.experiments._stacked import (
     Net,
@@ -127,9 +127,9 @@ def train(
 
 @dataclass(frozen=True)
 class LinearScaling:
-    """Training loss after equal epochs, mean over the seeds, cut at 100.
+    """Training loss after equal epochs, mean over the seeds, cut at 100, for the batches tried so far, at last ten.
 
-    batches, fixed, scaled: (10,), the learning rate kept, and proportional to the batch.
+    batches, fixed, scaled: (k,), the learning rate kept, and proportional to the batch.
     """
 
     batches: NDArray[np.int64]
@@ -157,6 +157,7 @@ def linear_scaling(
     *,
     seed: int = 0,
     progress: Progress = silent,
+    show: Show = unseen,
 ) -> LinearScaling:
     """Train with batches from 1 to 512 for equal epochs, the learning rate base_lr, and base_lr times the batch."""
     part, batches, rows = handwriting()[0], 2 ** np.arange(10), []
@@ -164,8 +165,9 @@ def linear_scaling(
         lrs, steps = (base_lr, base_lr * batch), epochs * (len(part) // int(batch))
         net = train(int(batch), lrs, range(seed, seed + seeds), steps, draw=seed)
         rows.append(losses(net, part).view(2, -1).mean(dim=1).nan_to_num(100, 100).clamp(max=100).double().numpy())
-    fixed, scaled = np.array(rows).T
-    return LinearScaling(batches, fixed, scaled, base_lr)
+        fixed, scaled = np.array(rows).T
+        show(result := LinearScaling(batches[: len(rows)], fixed, scaled, base_lr))
+    return result
 
 
 @dataclass(frozen=True)

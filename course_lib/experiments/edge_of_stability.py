@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from course_lib.controls import Linear, Log, Progress, experiment, silent
+from course_lib.controls import Linear, Log, Progress, Show, experiment, silent, unseen
 from course_lib.experiments._stacked import handwriting, single_threaded
 
 Array = NDArray[np.float64]
@@ -37,12 +37,16 @@ def sharpness(
 
 @dataclass(frozen=True)
 class Edge:
-    """Full-batch gradient descent. losses: (steps,), before each step. moments, sharpness: (k,), every fifth step."""
+    """Full-batch gradient descent. losses: (t,), before each step. moments, sharpness: (k,), every fifth step.
+
+    steps: how many the run is to have; t where it is whole.
+    """
 
     losses: Array
     moments: NDArray[np.int64]
     sharpness: Array
     lr: float
+    steps: int
 
     @property
     def threshold(self) -> float:
@@ -98,6 +102,7 @@ def edge_of_stability(
     *,
     seed: int = 0,
     progress: Progress = silent,
+    show: Show = unseen,
 ) -> Edge:
     """Train a tanh network 64-32-32-10 on 200 digits by full-batch gradient descent, half the squared error a digit."""
     part, generator = handwriting()[0], torch.Generator().manual_seed(seed)
@@ -115,7 +120,9 @@ def edge_of_stability(
             sharpnesses.append(value)
         losses.append(loss.item())
         params = [(p - lr * g).detach() for p, g in zip(params, slope, strict=True)]
-    return Edge(np.array(losses), np.array(moments), np.array(sharpnesses), lr)
+        if t % 20 == 19:
+            show(Edge(np.array(losses), np.array(moments), np.array(sharpnesses), lr, steps))
+    return Edge(np.array(losses), np.array(moments), np.array(sharpnesses), lr, steps)
 
 
 @dataclass(frozen=True)

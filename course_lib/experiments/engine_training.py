@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 
 from course_lib.autograd import Array, Value, cross_entropy, draw_weights, on_arrays, on_scalars, scalar_layers
-from course_lib.controls import Linear, Log, Progress, experiment, silent
+from course_lib.controls import Linear, Log, Progress, Show, experiment, silent, unseen
 from course_lib.data import digits, moons
 
 
@@ -73,6 +73,7 @@ def digits_training(
     *,
     seed: int = 0,
     progress: Progress = silent,
+    show: Show = unseen,
 ) -> Training:
     """Train an MLP 64-hidden-10 on handwritten digits with the array engine alone: plain minibatch SGD, float32."""
     data, order = digits(seed), np.random.default_rng(seed)
@@ -86,7 +87,13 @@ def digits_training(
         score = lambda x, y: float((on_arrays(layers, x).data.argmax(1) == y).mean())  # noqa: E731
         return score(x, y), score(x_test, y_test)
 
-    losses, seen = [], [accuracies()]
+    losses: list[float] = []
+    seen = [accuracies()]
+
+    def reached() -> Training:
+        train, test = np.array(seen).T
+        return Training(np.array(losses), train, test)
+
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in progress(range(epochs)):
             for rows in np.split(order.permutation(len(x)), range(batch, len(x), batch)):
@@ -98,5 +105,5 @@ def digits_training(
                     p.data -= lr * p.grad
                 losses.append(float(loss.data))
             seen.append(accuracies())
-    train, test = np.array(seen).T
-    return Training(np.array(losses), train, test)
+            show(reached())
+    return reached()

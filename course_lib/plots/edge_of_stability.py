@@ -21,9 +21,9 @@ def draw_edge(result: Edge, figure: Figure):
     def redraw(result: Edge):
         loss.set_data(np.arange(len(result.losses)), np.clip(np.nan_to_num(result.losses, nan=1e9), 1e-9, 1e9))
         sharp.set_data(result.moments, np.clip(np.nan_to_num(result.sharpness, nan=1e3), -1e3, 1e3))
-        edge.set_data([0, len(result.losses)], [result.threshold] * 2)
+        edge.set_data([0, result.steps], [result.threshold] * 2)
         for ax in (left, right):
-            ax.set_xlim(0, len(result.losses))
+            ax.set_xlim(0, result.steps)
         right.set_ylim(0, 1.7 * max(result.threshold, 2.0))
         return None
 
