@@ -104,6 +104,45 @@ def test_two_mistakes_at_once_get_no_wrong_name(check, doubly_wrong):
     assert "not in a way the check knows" in verdict.message
 
 
+def only_half_right(condition, inside, outside):
+    """A rate that goes by cases, with a slip in one of them."""
+
+    def rate(lr, beta, curvature):
+        z = lr * curvature
+        p, q = 1 + beta - z, complex((1 + beta - z) ** 2 - 4 * beta) ** 0.5
+        return abs(inside(z, beta, p, q) if condition(z, beta) else outside(z, beta, p, q))
+
+    return rate
+
+
+COMPLEX = lambda z, beta: (1 - z**0.5) ** 2 < beta  # noqa: E731
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        only_half_right(lambda z, b: (1 - z) ** 2 < b, lambda z, b, p, q: b**0.5, lambda z, b, p, q: (p + q) / 2),
+        only_half_right(COMPLEX, lambda z, b, p, q: abs(p) ** 0.5, lambda z, b, p, q: (abs(p) + q) / 2),
+        only_half_right(COMPLEX, lambda z, b, p, q: (z * b) ** 0.5, lambda z, b, p, q: (abs(p) + q) / 2),
+        only_half_right(COMPLEX, lambda z, b, p, q: b**0.5, lambda z, b, p, q: (p + q) / 2),
+        only_half_right(lambda z, b: abs(1 - z) < 0.5, lambda z, b, p, q: b**0.5, lambda z, b, p, q: (abs(p) + q) / 2),
+    ],
+)
+def test_a_rate_that_is_right_in_some_cases_only_is_not_accepted(rate):
+    assert check_rate(rate).status == "wrong"
+
+
+def test_the_best_setting_may_come_as_one_array():
+    assert check_best_setting(lambda mu, L: np.array(best_by_kappa(mu, L))).passed
+
+
+def test_what_has_no_name_is_still_told_plainly():
+    assert "`rate` becomes NaN" in check_rate(lambda lr, b, c: np.sqrt(complex(-1).real) * lr).message
+    assert "`rate` has another shape" in check_rate(lambda lr, b, c: np.roots([1, lr * c - 1 - b, b]).real).message
+    rounded = check_heavy_ball_step(lambda *case: tuple(np.float32(a) for a in momentum.heavy_ball(*case)))
+    assert "was it rounded to float32?" in rounded.evidence
+
+
 def test_a_velocity_changed_in_place_is_named():
     def in_place(theta, velocity, grad, lr, beta):
         velocity *= beta

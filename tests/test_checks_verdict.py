@@ -159,8 +159,8 @@ def mutates(x, k):
         (mutates, "changes its argument `x`"),
         (lambda x, k: k * x, "should return 2 arrays (y, slope), and returns an array of shape (3,)"),
         (lambda x, k: (k * x * x,), "should return 2 arrays (y, slope), and returns a tuple of 1"),
-        (lambda x, k: (k * x * x, None), "`slope` should be an array of numbers, and is NoneType None"),
-        (lambda x, k: (k * x * x, "2kx"), "`slope` should be an array of numbers, and is str '2kx'"),
+        (lambda x, k: (k * x * x, None), "`slope` should be an array of real numbers, and is NoneType None"),
+        (lambda x, k: (k * x * x, "2kx"), "`slope` should be an array of real numbers, and is str '2kx'"),
         (lambda x: x, "stopped with an error"),
     ],
 )

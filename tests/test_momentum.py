@@ -157,6 +157,7 @@ def test_heavy_ball_cycles_for_ever_where_nesterov_converges():
 
 def test_the_cycle_catches_a_share_of_the_starts_and_nesterov_none():
     runs = [cycle(float(s)) for s in np.linspace(-4, 4, 81)]
+    assert not any(cycle(float(s), lr=0.105).cycles for s in np.linspace(-4, 4, 81))
     assert 5 <= sum(r.cycles for r in runs) <= 20
     assert max(abs(r.nesterov[-1]) for r in runs) < 1e-6
 
@@ -241,6 +242,26 @@ def test_torch_s_own_class_is_heavy_ball():
     assert own_phase(torch.optim.SGD).behaves_as == "heavy ball"
 
 
+def test_own_phase_is_read_in_a_line():
+    assert repr(own_phase(heavy_ball)).startswith("heavy_ball behaves as heavy ball; it converges at ")
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ({"lr": 0.05}, "complex pair: oscillates; crosses"),
+        ({"lr": 0.001}, "real eigenvalues; crosses the minimum 0 times"),
+        ({"lr": 1.9, "beta": 0.0}, "real eigenvalues, the larger negative: changes sides every step; crosses"),
+        (
+            {"lr": 4.0, "beta": 0.9},
+            "real eigenvalues, the larger negative: changes sides every step, diverges; crosses",
+        ),
+    ],
+)
+def test_a_contraction_is_told_for_what_it_is(setting, told):
+    assert contraction(**setting).summary().startswith(told)
+
+
 def test_the_known_theories_differ_from_each_other():
     result = own_phase(heavy_ball)
     assert sum(result.distance(name) < 0.02 for name in KNOWN) == 1
@@ -249,6 +270,18 @@ def test_the_known_theories_differ_from_each_other():
 def spoils(theta, velocity, grad, lr, beta):
     grad *= 2
     return heavy_ball(theta, velocity, grad, lr, beta)
+
+
+def keeps_in_place(theta, velocity, grad, lr, beta):
+    velocity *= beta
+    velocity += grad
+    return theta - lr * velocity, velocity
+
+
+def moves_in_place(theta, velocity, grad, lr, beta):
+    velocity = beta * velocity + grad
+    theta -= lr * velocity
+    return theta, velocity
 
 
 class BadShapes(OwnNesterov):
@@ -271,12 +304,18 @@ class NoStep:
         (lambda lr, beta: None, "returns None for .* instead of a Transform"),
         (NoStep, "has no step method"),
         (lambda t, v, g, lr, beta: None, "returns nothing instead of"),
-        (lambda t, v, g, lr, beta: (t.sum(), v), r"theta an array of shape \(\) instead of \(1,\)"),
+        (lambda t, v, g, lr, beta: (t.sum(), v), r"makes theta a float64 instead of an array of shape \(1,\)"),
+        (lambda t, v, g, lr, beta: ([float(t[0])], v), "makes theta a list instead of"),
+        (lambda t, v, g, lr, beta: (t, v[None]), r"makes the velocity an array of shape \(1, 1\)"),
+        (lambda t, v, g, lr, beta: (t - lr * g, v * float("nan")), "returns NaN as its velocity"),
+        (torch.optim.Adam, "a class must take beta or momentum, and yours takes params, lr, betas"),
         (lambda t, v, g, lr, beta: (t * float("nan"), v), "returns NaN at step 1 .*lr="),
         (lambda t, v, g, lr, beta: t.no_such_thing, "raised AttributeError: .* in line .*no_such_thing"),
         (lambda t, v, g, lr, beta: t @ np.eye(3), "raised ValueError: .* in line .*np.eye"),
         (BadShapes, "raised RuntimeError: .* in line .*p.grad @ p"),
         (spoils, "changes the gradient that it is given, from 1 to 2"),
+        (keeps_in_place, "changes the velocity that it is given, from 0 to 1"),
+        (moves_in_place, "changes theta that it is given, from 1 to"),
     ],
 )
 def test_an_optimizer_that_misbehaves_is_told_so_in_a_sentence(optimizer, sentence):
@@ -325,6 +364,7 @@ def test_momentum_is_worth_nothing_with_small_batches_and_much_with_large_ones(s
     np.testing.assert_allclose(large.losses[0][:4], large.losses[1][:4], rtol=0.15)
     assert large.comparison.higher == 0
     assert large.gain > 4
+    assert large.chosen[0] == large.chosen[1] == large.effective[-2]  # more progress, not longer steps
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from course_lib.experiments.momentum import tuning
 from course_lib.experiments.race import GROUNDS, RULES, lr_sweep, race
 from course_lib.optim import Transform, adam, adamw, chain, clip_norm, rmsprop, sgd
 from course_lib.plots.race import draw_lr_sweep, draw_race
@@ -115,7 +116,9 @@ def test_turning_the_ravine_changes_nothing_for_momentum_and_much_for_rmsprop():
     straight, turned = (lr_sweep(ground, 0.9, 150) for ground in ("ravine", "turned ravine"))
     for name in ("SGD", "momentum", "Nesterov"):
         np.testing.assert_allclose(turned.gaps[name], straight.gaps[name], rtol=1e-6, atol=1e-25)
-    assert turned.best("RMSProp")[1] > 1e6 * straight.best("RMSProp")[1]
+    assert straight.best("RMSProp")[1] < 1e-60 < 1e-14 < turned.best("RMSProp")[1] < 1e-12
+    assert turned.ranking[-1] == "momentum"  # kappa is 20, and beta 0.9 is for up to 1400
+    assert tuning(37.0).plain < 0.9**0.5 < tuning(40.0).plain
 
 
 def test_any_transform_may_run_also_one_that_looks_at_both_coordinates_or_at_the_position():

@@ -82,6 +82,21 @@ VELOCITY_MUTANTS = (
 HEAVY_BALL_MUTANTS = (
     *VELOCITY_MUTANTS,
     Mutant(
+        "learning rate forgotten",
+        "The learning rate is not used: the step is lr times the new velocity.",
+        from_velocity(summed, lambda v, old, g, lr, beta: -v),
+    ),
+    Mutant(
+        "velocity turned",
+        "The velocity has the opposite sign: here it sums the gradients themselves, and the step goes against it.",
+        lambda theta, v, g, lr, beta: (theta + lr * (beta * v - g), beta * v - g),
+    ),
+    Mutant(
+        "swapped",
+        "The two are returned in the wrong order: theta first, then the velocity.",
+        lambda *case: heavy_ball(*case)[::-1],
+    ),
+    Mutant(
         "old velocity",
         "The step uses the velocity from before this gradient: update the velocity first, then step with the new one.",
         from_velocity(summed, lambda v, old, g, lr, beta: -lr * old),
@@ -102,9 +117,36 @@ HEAVY_BALL_MUTANTS = (
         from_velocity(summed, lambda v, old, g, lr, beta: -lr * g),
     ),
 )
+INSIDE_EXPLAINED = (
+    "The learning rate stands inside the velocity, as in the form with the look-ahead: the same iteration until lr "
+    "changes. In torch's form the velocity sums gradients, and lr multiplies g + beta v afterwards."
+)
 NESTEROV_MUTANTS = (
     *VELOCITY_MUTANTS[3:4],
     *VELOCITY_MUTANTS[6:],
+    *(
+        Mutant("learning rate inside", INSIDE_EXPLAINED, from_velocity(velocity, step))
+        for velocity, step in (
+            (lambda v, g, lr, beta: beta * v + lr * g, lambda v, old, g, lr, beta: -(lr * g + beta * v)),
+            (lambda v, g, lr, beta: beta * v - lr * g, lambda v, old, g, lr, beta: beta * v - lr * g),
+            (lambda v, g, lr, beta: beta * v - lr * g, lambda v, old, g, lr, beta: v),
+        )
+    ),
+    Mutant(
+        "learning rate on the gradient only",
+        "The learning rate multiplies the gradient and not beta v: it belongs before the whole of g + beta v.",
+        from_velocity(summed, lambda v, old, g, lr, beta: -lr * g - beta * v),
+    ),
+    Mutant(
+        "look-ahead stored",
+        "The velocity that is returned is g + beta v, the direction of the step: what is kept is v alone.",
+        lambda theta, v, g, lr, beta: (nesterov(theta, v, g, lr, beta)[0], g + beta * (beta * v + g)),
+    ),
+    Mutant(
+        "swapped",
+        "The two are returned in the wrong order: theta first, then the velocity.",
+        lambda *case: nesterov(*case)[::-1],
+    ),
     Mutant(
         "heavy ball",
         "That is heavy ball's step, v alone, which is g + beta times the old v: the look-ahead takes the new v.",

@@ -41,6 +41,16 @@ BEST_MUTANTS = (
         lambda mu, L: (best_setting(mu, L)[0], ((L - mu) / (L + mu)) ** 2),
     ),
     Mutant(
+        "swapped",
+        "The two are returned in the wrong order: the learning rate first, then beta.",
+        lambda mu, L: best_setting(mu, L)[::-1],
+    ),
+    Mutant(
+        "no momentum",
+        "That is plain descent's best: 2 / (mu + L), without momentum.",
+        lambda mu, L: (2 / (mu + L), 0.0),
+    ),
+    Mutant(
         "square outside",
         "The roots are taken after adding: it is the sum of the roots, squared, not the sum of mu and L.",
         lambda mu, L: (4 / (mu + L), best_setting(mu, L)[1]),
@@ -114,13 +124,28 @@ RATE_MUTANTS = (
     ),
     Mutant(
         "sign of beta",
-        "The lower left of the matrix has the wrong sign: x_(t+1) = (1 + beta - lr curvature) x_t - beta x_(t-1).",
+        "beta has the wrong sign at the older x: x_(t+1) = (1 + beta - lr curvature) x_t - beta x_(t-1).",
         rate_from(lambda z, beta: (1 + beta - z, -beta), largest),
     ),
     Mutant(
         "1 instead of 1 + beta",
         "The trace is 1 + beta - lr curvature: moving on at the old speed adds beta x_t and takes beta x_(t-1).",
         rate_from(lambda z, beta: (1 - z, beta), largest),
+    ),
+    Mutant(
+        "real part",
+        "That is the larger size of the real parts: a complex eigenvalue shrinks by its absolute value, |a + bi|.",
+        rate_from(step_polynomial, lambda roots: np.abs(roots.real).max()),
+    ),
+    Mutant(
+        "not halved",
+        "The roots of r^2 - p r + q are (p +- sqrt(p^2 - 4 q)) / 2: the halving is missing.",
+        rate_from(step_polynomial, lambda roots: 2 * largest(roots)),
+    ),
+    Mutant(
+        "cut at 1",
+        "The rate is cut at 1: beyond the stability limit it is larger, and says how fast the run diverges.",
+        rate_from(step_polynomial, lambda roots: min(1.0, largest(roots))),
     ),
     Mutant(
         "curvature forgotten",
@@ -132,7 +157,17 @@ RATE_MUTANTS = (
 
 def check_rate(fn: Any) -> Verdict:
     """Judge fn(lr, beta, curvature) -> the spectral radius of a heavy-ball step on curvature x^2 / 2."""
-    settings = ((0.5, 0.5, 2.0), (0.01, 0.8, 0.5), (0.3, 0.0, 1.0), (0.9, 0.25, 3.0), (1.2, 0.8, 4.0))
+    settings = (
+        (0.5, 0.5, 2.0),
+        (0.05, 0.5, 2.0),  # complex, lr curvature below 1
+        (1.5, 0.9, 2.0),  # and above
+        (0.01, 0.8, 0.5),
+        (0.3, 0.0, 1.0),
+        (0.55, 0.05, 1.0),
+        (0.95, 0.1, 2.0),  # real and negative, yet stable
+        (0.9, 0.25, 3.0),
+        (1.2, 0.8, 4.0),
+    )
     return judge(
         "rate",
         fn,
@@ -143,5 +178,5 @@ def check_rate(fn: Any) -> Verdict:
         ],
         RATE_MUTANTS,
         outputs=("rate",),
-        verified="is the size of the larger eigenvalue, where they are real, a complex pair, and beyond the limit",
+        verified="is the size of the larger eigenvalue, real of either sign, a complex pair, and beyond the limit",
     )

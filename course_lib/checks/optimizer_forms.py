@@ -27,7 +27,7 @@ from course_lib.checks.optimizer_contract import (
     tensors,
     untouched,
 )
-from course_lib.checks.verdict import _does_nothing
+from course_lib.checks.verdict import does_nothing
 from course_lib.optim import Transform
 
 NAMES = {
@@ -140,7 +140,7 @@ def start_transform(make: Callable[[Hyper], Any], params: Arrays, hyper: Hyper) 
         fill(buffers, grads)
         kept = copy.deepcopy((state, theta))
         answer: Any = current.update(buffers, state, theta)
-        if answer is ... or (answer is None and _does_nothing(current.update)):
+        if answer is ... or (answer is None and does_nothing(current.update)):
             raise NotAttempted
         if answer is None:
             raise Refusal("`update` returns nothing: is a `return` missing?")

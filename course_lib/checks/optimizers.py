@@ -19,7 +19,7 @@ from course_lib.checks.optimizer_cases import DEFAULTS, Kind, Sequence, referenc
 from course_lib.checks.optimizer_contract import LrStays, NotAttempted, Refusal
 from course_lib.checks.optimizer_diagnosis import EPS, Run, alike, diagnose, difference, run
 from course_lib.checks.optimizer_forms import form_of
-from course_lib.checks.verdict import Verdict, _does_nothing
+from course_lib.checks.verdict import Verdict, does_nothing
 
 TITLES: dict[Kind, str] = {
     "sgd": "SGD with momentum",
@@ -70,9 +70,9 @@ def check_optimizer(optimizer: Any, kind: Kind, **settings: float) -> Verdict:
         return Verdict(status, TITLES[kind], message, evidence, mistake)
 
     not_yet = say("not attempted", "Write the optimizer, run its cell, then run this one.")
-    if optimizer is None or optimizer is ... or _does_nothing(optimizer):
+    if optimizer is None or optimizer is ... or does_nothing(optimizer):
         return not_yet
-    if _does_nothing(getattr(optimizer, "step", None)) or _does_nothing(getattr(optimizer, "update", None)):
+    if does_nothing(getattr(optimizer, "step", None)) or does_nothing(getattr(optimizer, "update", None)):
         return not_yet
     case, runs = None, []
     try:

@@ -94,7 +94,7 @@ def judge(
         return Verdict(status, exercise, message, evidence, mistake)
 
     not_yet = say("not attempted", "Write the function, run its cell, then run this one.")
-    if fn is ... or fn is None or _does_nothing(fn):
+    if fn is ... or fn is None or does_nothing(fn):
         return not_yet
     if not callable(fn):
         return say("wrong", f"The check needs your function itself, and was given {_brief(fn)}.")
@@ -146,7 +146,7 @@ def judge(
     if len(ran) < len(cases):
         first = next(g.evidence for g in got if isinstance(g, _Crash))
         return say("wrong", "Your function stopped with an error.", first)
-    return say("wrong", "This differs from the reference, and not in a way the check knows by name.", evidence)
+    return say("wrong", _plainly(got, wanted, outputs), evidence)
 
 
 def _fits(mutant, got, cases, outputs, tolerance) -> np.ndarray:
@@ -165,6 +165,16 @@ def _fits(mutant, got, cases, outputs, tolerance) -> np.ndarray:
     return fits
 
 
+def _plainly(got, wanted, outputs) -> str:
+    """What can be said of a difference that has no name."""
+    for i, name in enumerate(outputs):
+        if any(g[i].shape != w[i].shape for g, w in zip(got, wanted, strict=True)):
+            return f"`{name}` has another shape than it should."
+        if any((np.isnan(g[i]) & ~np.isnan(w[i])).any() for g, w in zip(got, wanted, strict=True)):
+            return f"`{name}` becomes NaN: look for the root of a negative number, 0 / 0 or inf - inf."
+    return "This differs from the reference, and not in a way the check knows by name."
+
+
 def _difference(got, wanted, cases, outputs, tolerance) -> str:
     """The first case that differs, in words."""
     for g, w, case in zip(got, wanted, cases, strict=True):
@@ -178,7 +188,9 @@ def _difference(got, wanted, cases, outputs, tolerance) -> str:
                     gap = np.nan_to_num(np.abs(mine - right), nan=np.inf)
                 worst = np.unravel_index(np.argmax(gap), right.shape)
                 place = f"[{', '.join(map(str, worst))}]" if worst else ""
-                return f"case: {case.title}\n{name}{place} is {mine[worst]:.6g}, expected {right[worst]:.6g}"
+                digits = next((d for d in (6, 9, 12) if f"{mine[worst]:.{d}g}" != f"{right[worst]:.{d}g}"), 17)
+                shown = f"{name}{place} is {mine[worst]:.{digits}g}, expected {right[worst]:.{digits}g}"
+                return f"case: {case.title}\n{shown}" + (" (was it rounded to float32?)" if digits > 6 else "")
     return ""
 
 
@@ -197,6 +209,8 @@ def _arrays(answer: Any, outputs: Sequence[str]) -> Outputs:
     """The answer as numpy arrays, one for each name; one sentence where it is something else."""
     parts = (answer,) if len(outputs) == 1 and not (isinstance(answer, tuple) and len(answer) == 1) else answer
     wanted = f"{len(outputs)} arrays ({', '.join(outputs)})" if len(outputs) > 1 else f"one array ({outputs[0]})"
+    if len(outputs) > 1 and isinstance(parts, np.ndarray) and parts.ndim:
+        parts = tuple(parts)
     if not isinstance(parts, tuple | list) or len(parts) != len(outputs):
         raise TypeError(f"Your function should return {wanted}, and returns {_brief(answer)}.")
     found = []
@@ -207,7 +221,7 @@ def _arrays(answer: Any, outputs: Sequence[str]) -> Outputs:
             if part is None:
                 raise TypeError
         except (TypeError, ValueError):
-            raise TypeError(f"`{name}` should be an array of numbers, and is {_brief(part)}.") from None
+            raise TypeError(f"`{name}` should be an array of real numbers, and is {_brief(part)}.") from None
     return tuple(found)
 
 
@@ -230,7 +244,7 @@ def _same_input(before: Any, after: Any) -> bool:
     return True
 
 
-def _does_nothing(fn: Any) -> bool:
+def does_nothing(fn: Any) -> bool:
     """Whether the body is a blank: `...`, `pass` or a docstring alone."""
     if not hasattr(fn, "__code__"):
         return False

@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.controls import Linear, Log, Progress, experiment, silent
-from course_lib.experiments._momentum_step import eigenvalues, fitted_rate, oscillates, run, spectral_radius, tuned
+from course_lib.experiments._momentum_step import (
+    eigenvalues,
+    fitted_rate,
+    oscillates,
+    polynomial,
+    run,
+    spectral_radius,
+    tuned,
+)
 
 Array = NDArray[np.float64]
 Method = Literal["heavy ball", "Nesterov"]
@@ -47,9 +55,14 @@ class Contraction:
         return int((np.sign(self.path[1:]) * np.sign(self.path[:-1]) < 0).sum())
 
     def summary(self) -> str:
-        kind = "oscillates" if self.oscillates else "does not oscillate"
+        trace, _ = polynomial(self.lr * self.curvature, self.beta, self.method)
+        kind = "complex pair: oscillates" if self.oscillates else "real eigenvalues"
+        if not self.oscillates and trace < 0:
+            kind += ", the larger negative: changes sides every step"
+        if self.rate > 1:
+            kind += ", diverges"
         factor = f"factor a step: theory {self.rate:.4f}, measured {self.measured:.4f}"
-        return f"{kind}, crosses the minimum {self.crossings} times; {factor}"
+        return f"{kind}; crosses the minimum {self.crossings} times; {factor}"
 
 
 @experiment
@@ -142,7 +155,7 @@ class Tuning:
 
     @property
     def predicted(self) -> tuple[float, float, float]:
-        """eta, beta and rate that theory names."""
+        """eta, beta and rate that theory names: heavy ball's best, but for Nesterov only the usual setting."""
         lr, beta, rate = tuned(self.kappa, self.method)
         return float(lr), float(beta), float(rate)
 
@@ -153,7 +166,8 @@ class Tuning:
 
     def summary(self) -> str:
         here, there = ("eta {:.2f}, beta {:.2f}, rate {:.3f}".format(*t) for t in (self.best, self.predicted))
-        return f"{self.method}, fastest measured: {here}; theory: {there}; without momentum {self.plain:.3f}"
+        named = "theory's best" if self.method == "heavy ball" else "the usual setting"
+        return f"{self.method}, fastest measured: {here}; {named}: {there}; without momentum {self.plain:.3f}"
 
 
 @experiment

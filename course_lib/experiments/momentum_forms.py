@@ -45,7 +45,8 @@ class Cycle:
 
     def summary(self) -> str:
         places = ", ".join(f"{x:.2f}" for x in self.limit)
-        heavy = f"goes round {places} for ever" if self.cycles else f"ends at {self.heavy_ball[-1]:.2g}"
+        end = "diverges" if abs(self.heavy_ball[-1]) > 1e3 else f"ends at {self.heavy_ball[-1]:.2g}"
+        heavy = f"goes round {places} for ever" if self.cycles else end
         return f"heavy ball {heavy}; Nesterov ends at {self.nesterov[-1]:.2g}"
 
 
@@ -91,10 +92,8 @@ class TwoForms:
         return np.linalg.norm(self.torch - self.plain, axis=1)
 
     def summary(self) -> str:
-        far = f"{self.between.max():.2g} from Sutskever's theta at most"
-        return (
-            f"{self.ground}: torch's theta is up to {far}, and {self.apart.max():.1g} of its size from theta + beta v"
-        )
+        far = f"torch's theta is up to {self.between.max():.2g} from the look-ahead form's theta"
+        return f"{self.ground}: {far}, and up to {self.apart.max():.1g} of its size from theta + beta v there"
 
 
 @experiment

@@ -1,5 +1,6 @@
 """The phase diagram of any optimizer: the learner's own is run over the plane, and told from those that are known."""
 
+import copy
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ KNOWN: Mapping[str, Callable[[Array, Array], Array]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OwnPhase:
     """Measured rates of one optimizer on curvature 1. rates: (12, 24), by beta and by learning rate (eta lambda)."""
 
@@ -51,6 +52,9 @@ class OwnPhase:
     def stable(self) -> float:
         """Share of the plane that converges."""
         return float((self.rates < 1).mean())
+
+    def __repr__(self) -> str:
+        return self.summary()
 
     def summary(self) -> str:
         kind = f"behaves as {self.behaves_as}" if self.behaves_as else "behaves as none of the known methods"
@@ -100,7 +104,7 @@ def _rate(start: Start, lr: float, beta: float) -> float:
             -1
         ]
         told = f"{type(error).__name__}: {' '.join(str(error).split())}, in line {where.lineno}: {where.line}"
-        raise ValueError(f"own_phase: your optimizer raised {told} (lr={lr:.3g}, beta={beta:.3g})") from error
+        raise ValueError(f"own_phase: your optimizer raised {told} (lr={lr:.3g}, beta={beta:.3g})") from None
     if len(path) < 8:
         return abs(path[-1]) ** (1 / (len(path) - 1))
     return float(fitted_rate(np.array(path)))
@@ -123,6 +127,8 @@ def _kind(optimizer: Any) -> Start:
     if "params" in takes and {"beta", "momentum"} & takes.keys():
         name = "beta" if "beta" in takes else "momentum"
         return lambda lr, beta: _torch_style(optimizer, {"lr": lr, name: beta})
+    if "params" in takes:
+        raise ValueError(f"own_phase: a class must take beta or momentum, and yours takes {', '.join(takes)}")
     if len(needed) == 5 and needed[2] == "state":
         return lambda lr, beta: _function(lambda x, state, g: optimizer(x, g, state, lr, beta), {})
     if len(needed) == 5:
@@ -168,10 +174,15 @@ def _torch_style(make: Callable[..., Any], settings: dict[str, float]) -> Step:
 def _function(update: Callable[[Array, Any, Array], Any], state: Any) -> Step:
     def step(theta: float, slope: float) -> float:
         nonlocal state
-        grad = np.array([slope])
-        answer = update(np.array([theta]), state, grad)
+        here, grad, kept = np.array([theta]), np.array([slope]), copy.copy(state)
+        answer = update(here, state, grad)
         _untouched(float(grad[0]), slope, "the gradient")
+        _untouched(float(here[0]), theta, "theta")
+        if isinstance(kept, np.ndarray):
+            _untouched(float(state[0]), float(kept[0]), "the velocity")
         after, state = _two(answer, "theta and what it keeps")
+        if isinstance(kept, np.ndarray) and np.isnan(_number(state, "the velocity")):
+            raise Misbehaved(f"returns NaN as its velocity for the gradient {slope:.3g}")
         return _number(after, "theta")
 
     return step
@@ -185,9 +196,10 @@ def _two(answer: Any, named: str) -> tuple[Any, Any]:
 
 def _number(value: Any, named: str) -> float:
     """The one number in an array of shape (1,)."""
-    shape = tuple(getattr(value, "shape", ()))
-    if shape != (1,):
-        raise Misbehaved(f"makes {named} an array of shape {shape} instead of (1,)")
+    if not isinstance(value, np.ndarray | torch.Tensor):
+        raise Misbehaved(f"makes {named} a {type(value).__name__} instead of an array of shape (1,)")
+    if tuple(value.shape) != (1,):
+        raise Misbehaved(f"makes {named} an array of shape {tuple(value.shape)} instead of (1,)")
     return float(value.detach()[0] if isinstance(value, torch.Tensor) else value[0])
 
 

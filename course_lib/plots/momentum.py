@@ -25,7 +25,7 @@ def draw_contraction(result: Contraction, figure: Figure):
     (envelope,) = left.plot([], [], color=ORANGE, ls="--", lw=1.4)
     right.set(xlabel="step", ylabel="distance to the minimum, |x|", xlim=(0, 200), ylim=(1e-12, 1e6), yscale="log")
     (distance,) = right.plot([], [], color=BLUE, lw=1.2, label="measured")
-    (slope,) = right.plot([], [], color=ORANGE, ls="--", lw=1.4, label=r"theory, rate$^t$")
+    (slope,) = right.plot([], [], color=ORANGE, ls="--", lw=1.4, label=r"theory, rate$^t$, from 1")
     right.legend(loc="upper right")
 
     def redraw(result: Contraction):
@@ -53,7 +53,7 @@ def draw_phase(result: Phase, figure: Figure):
     (here,) = left.plot([], [], "o", color=WHITE, mec=INK, ms=8, mew=1.5)
     borders = [Line2D([], [], color=RED, lw=2), Line2D([], [], color=WHITE, lw=1.5, ls="--")]
     legend = left.legend(
-        borders, ["diverges beyond", "oscillates inside"], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2
+        borders, ["diverges beyond", "complex pair inside"], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2
     )
     legend.get_frame().set_facecolor("#9A9A9A")
 
@@ -91,7 +91,7 @@ def draw_phase(result: Phase, figure: Figure):
 def draw_tuning(result: Tuning, figure: Figure):
     """The measured rate on a ravine over learning rate and momentum, its lowest point and theory's."""
     ax = figure.subplots()
-    ax.set(xlabel=r"learning rate $\eta$, in units of $1/\lambda_{\max}$", ylabel=r"momentum $\beta$")
+    ax.set(xlabel=r"learning rate $\eta$, in units of $1/L$", ylabel=r"momentum $\beta$")
     ax.set(xlim=(0.02, 4), ylim=(0, 0.99))
     ax.grid(False)
     mesh = ax.pcolormesh(result.lrs, result.betas, result.rates, cmap=RATES, vmin=0, vmax=1, rasterized=True)
@@ -99,7 +99,7 @@ def draw_tuning(result: Tuning, figure: Figure):
     bar.ax.set_label("<colorbar>")
     (plain,) = ax.plot([], [], "s", color=WHITE, mec=INK, ms=8, clip_on=False, label="fastest without momentum")
     (best,) = ax.plot([], [], "o", color=ORANGE, mec=INK, ms=11, label="fastest measured")
-    (theory,) = ax.plot([], [], "x", color=RED, ms=9, mew=2.5, label="theory")
+    (theory,) = ax.plot([], [], "x", color=RED, ms=9, mew=2.5, label="theory's setting")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
     def redraw(result: Tuning):

@@ -27,7 +27,8 @@ def draw_own_phase(result: OwnPhase, figure: Figure):
         for edge in edges:
             edge.remove()
         edges.clear()
-        titles = (f"measured: {result.name}", f"{'theory' if result.behaves_as else 'nearest theory'}: {nearest}")
+        told = "theory" if result.behaves_as else f"not alike ({result.distance(nearest):.2f} off), but nearest"
+        titles = (f"measured: {result.name}", f"{told}: {nearest}")
         for ax, mesh, rates, title in zip(axes, meshes, (result.rates, theory), titles, strict=True):
             mesh.set_array(rates)
             ax.set_title(title, color=INK, fontsize=8.5)
