@@ -117,6 +117,26 @@ def test_a_slow_experiment_leaves_the_page_alive_and_can_be_stopped(page, lab, f
     expect(stop).to_be_hidden(timeout=15_000)
 
 
+def test_an_experiment_that_shows_itself_is_seen_as_it_runs_and_stop_keeps_what_there_is(page, lab, folder, complaints):
+    write_notebook(folder / "gradual.ipynb", SETUP, "explorer = explore(gradual_swing, draw_swing)", "explorer")
+    run_all(page, lab, "gradual.ipynb")
+    picture, stop = page.locator("img.widget-image"), page.get_by_role("button", name="Stop")
+    drag(page, page.locator(".noUi-handle").nth(1), 120)
+    expect(stop).to_be_visible()
+    seen = set()
+    for _ in range(10):
+        seen.add(picture.get_attribute("src"))
+        page.wait_for_timeout(150)
+    expect(stop).to_be_visible()
+    assert len(seen) >= 3
+    stop.click()
+    expect(page.get_by_text("The picture shows as far as this run came")).to_be_visible()
+    expect(stop).to_be_hidden()
+    kept = picture.get_attribute("src")
+    page.wait_for_timeout(500)
+    assert picture.get_attribute("src") == kept
+
+
 def test_a_prediction_is_drawn_committed_and_compared(page, lab, folder, complaints):
     ask = "guess = predict('How does it swing?', Curve('time', 'angle', x=(0, 20), y=(-1, 1)))\nguess"
     tell = "guess.reveal(list(zip(swing().xs, swing().ys)))"
