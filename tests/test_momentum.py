@@ -301,7 +301,7 @@ class NoStep:
     [
         (3, "optimizer must be a function of"),
         (lambda a, b, c: None, r"got one of \(a, b, c\)"),
-        (lambda lr, beta: None, "returns None for .* instead of a Transform"),
+        (lambda lr, beta: None, "your optimizer must be a Transform, got NoneType None"),
         (NoStep, "has no step method"),
         (lambda t, v, g, lr, beta: None, "returns nothing instead of"),
         (lambda t, v, g, lr, beta: (t.sum(), v), r"makes theta a float64 instead of an array of shape \(1,\)"),

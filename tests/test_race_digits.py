@@ -103,5 +103,5 @@ def test_a_lost_run_comes_last_and_harms_no_other():
 def test_what_is_no_optimizer_is_refused():
     with pytest.raises(ValueError, match="optimizers must name at least one"):
         digits_race(optimizers={})
-    with pytest.raises(TypeError, match="digits_race: mine must make a Transform, got NoneType"):
+    with pytest.raises(ValueError, match="digits_race: mine must be a Transform, got NoneType None"):
         digits_race(optimizers={"mine": lambda times, beta: None})

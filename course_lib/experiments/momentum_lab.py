@@ -2,7 +2,6 @@
 
 import copy
 import inspect
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from course_lib.checks.guarded import BrokenContract, guarded, line_of
 from course_lib.controls import Progress, experiment, silent
 from course_lib.experiments._momentum_step import fitted_rate, spectral_radius
 from course_lib.optim import sgd
@@ -99,11 +99,10 @@ def _rate(start: Start, lr: float, beta: float) -> float:
                 break
     except Misbehaved as error:
         raise ValueError(f"own_phase: your optimizer {error} (lr={lr:.3g}, beta={beta:.3g})") from None
+    except BrokenContract as error:
+        raise ValueError(f"{error} (lr={lr:.3g}, beta={beta:.3g})") from None
     except Exception as error:
-        where = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename][
-            -1
-        ]
-        told = f"{type(error).__name__}: {' '.join(str(error).split())}, in line {where.lineno}: {where.line}"
+        told = f"{type(error).__name__}: {' '.join(str(error).split())}, {line_of(error)}"
         raise ValueError(f"own_phase: your optimizer raised {told} (lr={lr:.3g}, beta={beta:.3g})") from None
     if len(path) < 8:
         return abs(path[-1]) ** (1 / (len(path) - 1))
@@ -139,20 +138,14 @@ def _kind(optimizer: Any) -> Start:
 
 
 def _transform(made: Any) -> Step:
-    if not (callable(getattr(made, "init", None)) and callable(getattr(made, "update", None))):
-        raise Misbehaved(f"returns {made!r} for (lr, beta) instead of a Transform with init and update")
-    state = made.init([torch.ones(1, dtype=torch.float64)])
+    transform = guarded(made, "own_phase: your optimizer")
+    state = transform.init([torch.ones(1, dtype=torch.float64)])
 
     def step(theta: float, slope: float) -> float:
         nonlocal state
         here, grad = (torch.tensor([a], dtype=torch.float64) for a in (theta, slope))
-        answer = made.update([grad], state, [here])
-        _untouched(float(grad), slope, "the gradient")
-        _untouched(float(here), theta, "the parameters")
-        steps, state = _two(answer, "(steps, state)")
-        if not isinstance(steps, list | tuple) or len(steps) != 1:
-            raise Misbehaved(f"returns the steps {steps!r} instead of a list with one step for each parameter")
-        return theta + _number(steps[0], "a step")
+        steps, state = transform.update([grad], state, [here])
+        return theta + float(steps[0])
 
     return step
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector
 
+from course_lib.checks.guarded import guarded
 from course_lib.controls import Linear, Log, Progress, Show, experiment, silent, unseen
 from course_lib.data import Dataset, digits, minibatches
 from course_lib.experiments._stacked import single_threaded
@@ -87,12 +88,15 @@ def digits_race(
 
     times: what multiplies the learning rate that each optimizer has of its own. optimizers: name -> (times, beta) ->
     Transform, such as {"Lion": lambda times, beta: lion(3e-4 * times, beta)}; six can be told apart in the picture.
-    Raises ValueError where there is none, TypeError for one that makes no Transform.
+    Raises ValueError where there is none, and what `guarded` raises for one that misbehaves.
     """
     if not optimizers:
         raise ValueError("digits_race: optimizers must name at least one")
     data = digits()
-    runners = {name: _Runner(make(times, beta), name, data, seed) for name, make in optimizers.items()}
+    runners = {
+        name: _Runner(guarded(make(times, beta), f"digits_race: {name}"), data, seed)
+        for name, make in optimizers.items()
+    }
     batches = _batches(len(data.train), batch, seed)
 
     def reached() -> DigitsRace:
@@ -124,9 +128,7 @@ def _batches(rows: int, size: int, seed: int) -> Iterator[Tensor]:
 class _Runner:
     """One network and its optimizer. rows: for each step the loss after it, three quantiles, direction and size."""
 
-    def __init__(self, transform: Any, name: str, data: Dataset, seed: int):
-        if not isinstance(transform, Transform):
-            raise TypeError(f"digits_race: {name} must make a Transform, got {type(transform).__name__}")
+    def __init__(self, transform: Transform, data: Dataset, seed: int):
         self.train, self.test = data.train, data.test
         self.model = mlp((64, 64, 64, 10), seed=seed)
         self.stepper = Stepper(self.model.parameters(), transform)
