@@ -1,0 +1,220 @@
+"""Recent optimizers that treat a weight matrix as a matrix, and one that needs no schedule. Each at its best lr."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.func import vmap
+
+from course_lib.compare import Comparison, compare
+from course_lib.controls import Linear, Log, Progress, Show, experiment, silent, unseen
+from course_lib.experiments._stacked import Net, accuracies, gradient, handwriting, losses, single_threaded, start
+from course_lib.optim import Transform, adam, chain, descend, muon, schedule_free, sgd, shampoo, soap
+from course_lib.schedules import polynomial, scale_by_schedule
+
+Array = NDArray[np.float64]
+Factory = Callable[[Any], Transform]
+Maker = Callable[[Any, int], Transform]
+LRS = 12
+
+
+def _decayed(make: Factory) -> Maker:
+    """The optimizer with a learning rate that falls to 0 along a line."""
+    return lambda lr, steps: chain(make(lr), scale_by_schedule(polynomial(steps)))
+
+
+OPTIMIZERS: dict[str, tuple[Maker, float]] = {
+    "momentum": (_decayed(lambda lr: sgd(lr, 0.9)), 4.0),
+    "Adam": (_decayed(adam), 4.0),
+    "Muon": (_decayed(muon), 4.0),
+    "Shampoo": (_decayed(shampoo), 16.0),
+    "SOAP": (_decayed(lambda lr: soap(lr, 0.9, 0.9)), 4.0),
+}
+"""name -> (lr, steps) -> transform, and the largest of its 12 learning rates, each half of the one above.
+
+SOAP forgets faster than its authors' 0.95: the runs are short.
+"""
+SCHEDULE_FREE: tuple[Maker, float] = (lambda lr, steps: schedule_free(adam(lr, b1=0.0)), 4.0)
+CONSTANT: tuple[Maker, float] = (lambda lr, steps: adam(lr), 4.0)
+
+
+@dataclass(frozen=True)
+class MatrixRace:
+    """Height above the minimum over the start's after each step, every optimizer at its best of 12 learning rates.
+
+    straight[name], turned[name]: (seeds, steps+1), the problem with curvatures along the matrix's rows and columns, and
+    the same turned by a random rotation on either side.
+    """
+
+    straight: Mapping[str, Array]
+    turned: Mapping[str, Array]
+
+    def end(self, name: str, *, turned: bool = False) -> float:
+        """Geometric mean over the seeds of the height left."""
+        return float(np.exp(np.log((self.turned if turned else self.straight)[name][:, -1]).mean()))
+
+    def loses(self, name: str) -> float:
+        """How many times higher it ends where the problem is turned."""
+        return self.end(name, turned=True) / self.end(name)
+
+    def summary(self) -> str:
+        each = ", ".join(f"{n} {self.end(n):.1e} and {self.end(n, turned=True):.1e}" for n in self.turned)
+        return f"height left, straight and turned: {each}"
+
+
+@experiment
+@single_threaded
+def matrix_race(
+    kappa: Annotated[float, Log(1.0, 300.0)] = 100.0,
+    steps: Annotated[int, Linear(20, 100)] = 100,
+    seeds: Annotated[int, Linear(2, 6)] = 4,
+    *,
+    optimizers: Mapping[str, tuple[Maker, float]] = OPTIMIZERS,
+    seed: int = 0,
+    progress: Progress = silent,
+    show: Show = unseen,
+) -> MatrixRace:
+    """Minimize |A (W - W*) B|^2 / 2 over W (12, 8) from 0, A and B of condition number sqrt(kappa): in all kappa^2.
+
+    W* is normal. All learning rates and seeds of an optimizer run at once; the best has the lowest geometric mean.
+    """
+    straight: dict[str, Array] = {}
+    turned: dict[str, Array] = {}
+    for name in progress(list(optimizers)):
+        for kept, turn in ((straight, False), (turned, True)):
+            problem = [_problem(kappa, turn, s) for s in range(seed, seed + seeds)]
+            kept[name] = _best(*optimizers[name], problem, steps)
+        show(MatrixRace(dict(straight), dict(turned)))
+    return MatrixRace(straight, turned)
+
+
+def _problem(kappa: float, turn: bool, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """A (12, 12), B (8, 8), with singular values from kappa^(-1/2) to 1, and W* (12, 8)."""
+    generator = torch.Generator().manual_seed(seed)
+    goal = torch.randn(12, 8, generator=generator, dtype=torch.float64)
+    sides = []
+    for n in (12, 8):
+        side = torch.diag(torch.logspace(0, -0.5 * float(np.log10(kappa)), n, dtype=torch.float64))
+        basis = torch.linalg.qr(torch.randn(n, n, generator=generator, dtype=torch.float64))[0]
+        sides.append(basis @ side @ basis.mT if turn else side)
+    return sides[0], sides[1], goal
+
+
+def _best(make: Maker, top: float, problems: Sequence[tuple[Tensor, ...]], steps: int) -> Array:
+    """(seeds, steps+1) of the learning rate whose runs end lowest in the geometric mean."""
+    lrs = (top * 0.5 ** torch.arange(LRS, dtype=torch.float64)).repeat_interleave(len(problems))
+    a, b, goal = (torch.stack(part).repeat(LRS, 1, 1) for part in zip(*problems, strict=True))
+    w = [torch.zeros_like(goal)]
+    state = vmap(lambda lr, w: make(lr, steps).init(w))(lrs, w)
+    update = vmap(lambda lr, g, s, w: make(lr, steps).update(g, s, w))
+    heights = []
+    for t in range(steps + 1):
+        off = a @ (w[0] - goal) @ b
+        heights.append((off**2).sum(dim=(1, 2)))
+        if t < steps:
+            moves, state = update(lrs, [a.mT @ off @ b.mT], state, w)
+            w = descend(w, moves)
+    path = (torch.stack(heights, dim=1) / heights[0][:, None]).nan_to_num(1e12, 1e12).clamp(1e-30, 1e12)
+    path = path.view(LRS, len(problems), -1)
+    return path[int(path[:, :, -1].log().mean(dim=1).argmin())].numpy()
+
+
+@dataclass(frozen=True)
+class Newcomers:
+    """Training loss of digits networks at the end, each optimizer at its own best learning rate.
+
+    tested[name]: (seeds,) of fresh seeds, nats. lrs[name]: the best of eight by the geometric mean of two seeds.
+    accuracies[name]: (seeds,) on the test part.
+    """
+
+    tested: Mapping[str, Array]
+    accuracies: Mapping[str, Array]
+    lrs: Mapping[str, float]
+    steps: int
+
+    def against(self, name: str, other: str = "Adam") -> Comparison:
+        """The logarithm of its loss less that of the other's, paired by seed."""
+        return compare(np.log(self.tested[name]), np.log(self.tested[other]), names=(name, other))
+
+    def ratio(self, name: str, other: str = "Adam") -> float:
+        """Geometric mean over the seeds of its loss over the other's."""
+        return float(np.exp(self.against(name, other).mean))
+
+    def accuracy_gain(self, name: str, other: str = "Adam") -> Comparison:
+        """Its test accuracy less the other's, paired by seed."""
+        return compare(self.accuracies[name], self.accuracies[other], names=(name, other))
+
+    def summary(self) -> str:
+        each = ", ".join(f"{n} {np.exp(np.log(a).mean()):.2g}" for n, a in self.tested.items())
+        return f"training loss after {self.steps} steps, each at its best learning rate: {each}"
+
+
+NETWORK: dict[str, tuple[Maker, float]] = {
+    "momentum": (OPTIMIZERS["momentum"][0], 6.4),
+    "Adam, constant": (CONSTANT[0], 0.4),
+    "Adam": (OPTIMIZERS["Adam"][0], 0.4),
+    "schedule-free": (SCHEDULE_FREE[0], 0.8),
+    "Muon": (OPTIMIZERS["Muon"][0], 0.8),
+    "Shampoo": (OPTIMIZERS["Shampoo"][0], 12.8),
+    "SOAP": (OPTIMIZERS["SOAP"][0], 0.2),
+}
+"""As OPTIMIZERS, with eight learning rates each."""
+
+
+@experiment
+@single_threaded
+def newcomers(
+    steps: Annotated[int, Log(20, 100)] = 80,
+    batch: Annotated[int, Log(32, 256)] = 128,
+    seeds: Annotated[int, Linear(3, 8)] = 6,
+    *,
+    optimizers: Mapping[str, tuple[Maker, float]] = NETWORK,
+    seed: int = 0,
+    progress: Progress = silent,
+    show: Show = unseen,
+) -> Newcomers:
+    """Train a 64-32-10 network for `steps` steps: eight learning rates, two seeds to tune; then fresh seeds."""
+    part, test = handwriting()[0], handwriting()[2]
+    tested, scores, lrs = {}, {}, {}
+    for name in progress(list(optimizers)):
+        make, top = optimizers[name]
+        grid = [top * 0.5**k for k in range(8)]
+        tuned = _train(make, grid, range(seed + 500, seed + 502), steps, batch)
+        means = losses(tuned, part).nan_to_num(1e3, 1e3).clamp(1e-12, 1e3).log().view(8, -1).mean(dim=1)
+        lrs[name] = grid[int(means.argmin())]
+        final = _train(make, [lrs[name]], range(seed, seed + seeds), steps, batch)
+        tested[name] = losses(final, part).nan_to_num(1e3, 1e3).clamp(1e-12, 1e3).double().numpy()
+        scores[name] = accuracies(final, test).double().numpy()
+        show(Newcomers(dict(tested), dict(scores), dict(lrs), steps))
+    return Newcomers(tested, scores, lrs, steps)
+
+
+def _train(make: Maker, grid: Sequence[float], seeds: range, steps: int, batch: int) -> Net:
+    """A copy for each learning rate and seed; equal seeds start and draw equally. Of schedule-free, the average."""
+    part = handwriting()[0]
+    net = start([s for _ in grid for s in seeds])
+    lrs = torch.tensor(grid).repeat_interleave(len(seeds))
+    dice = [torch.Generator().manual_seed(s) for s in seeds]
+    theta = _layers(net)
+    state = vmap(lambda lr, p: make(lr, steps).init(p))(lrs, theta)
+    update = vmap(lambda lr, g, s, p: make(lr, steps).update(g, s, p))
+    for _ in range(steps):
+        rows = torch.stack([torch.randint(len(part), (batch,), generator=g) for g in dice]).repeat(len(grid), 1)
+        grads = gradient(_net(theta), part.x[rows], part.y[rows])
+        moves, state = update(lrs, _layers(grads), state, theta)
+        theta = descend(theta, moves)
+    return _net(state.average if hasattr(state, "average") else theta)
+
+
+def _layers(net: Net) -> list[Tensor]:
+    """As torch keeps them: weights (outputs, inputs), biases (outputs,), so that the optimizers see what they are."""
+    return [net.w1.mT, net.b1.squeeze(1), net.w2.mT, net.b2.squeeze(1)]
+
+
+def _net(layers: Sequence[Tensor]) -> Net:
+    w1, b1, w2, b2 = layers
+    return Net(w1.mT, b1.unsqueeze(1), w2.mT, b2.unsqueeze(1))

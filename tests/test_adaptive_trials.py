@@ -1,0 +1,141 @@
+"""The two trials and the frontier of lecture 04, over several sets of seeds; and what their loops rest on."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from course_lib.compare import compare
+from course_lib.experiments import adaptive_frontier
+from course_lib.experiments._stacked import handwriting, losses, start
+from course_lib.experiments.adaptive_frontier import CONSTANT, NETWORK, matrix_race, newcomers
+from course_lib.experiments.adaptive_trial import (
+    OPTIMIZERS,
+    TASKS,
+    Generalizes,
+    NoTuning,
+    generalizes,
+    no_tuning,
+    picks,
+    relabeled,
+    trained,
+)
+from course_lib.models import mlp
+from course_lib.optim import Stepper, adam
+from course_lib.train import evaluate, fit
+
+
+def test_a_run_of_the_trial_is_a_run_of_fit():
+    task, data = TASKS["digits"], TASKS["digits"].data()
+    accuracy, loss = trained(task, "Adam", [1e-3, 1e-2], [5, 6], 2, data.train, data.test)
+    for i, (lr, seed) in enumerate([(1e-3, 5), (1e-2, 6)]):
+        model = mlp(task.sizes, seed=seed)
+        history = fit(model, cross_entropy, Stepper(model.parameters(), adam(lr)), data.train, epochs=2, seed=seed)
+        assert accuracy[i] == pytest.approx(evaluate(model, cross_entropy, data.test)["accuracy"], abs=1e-6)
+        assert loss[i] == pytest.approx(float(history["train_loss"][-1]), rel=1e-4)
+
+
+def test_a_run_that_diverges_scores_nothing():
+    accuracy, _ = trained(TASKS["digits, loss x 100"], "SGD", [1.0], [0], 1, *[TASKS["digits"].data().train] * 2)
+    assert accuracy[0] == 0
+
+
+def test_each_seed_picks_the_winner_of_its_own_sweep():
+    sweep = np.zeros((9, 2))
+    sweep[3, 0] = sweep[5, 1] = 1
+    np.testing.assert_allclose(picks(sweep, "SGD"), OPTIMIZERS["SGD"][1][[3, 5]])
+
+
+def test_both_optimizers_get_the_same_budget():
+    (_, first), (_, second) = OPTIMIZERS.values()
+    assert len(first) == len(second)
+    assert first[-1] / first[0] == pytest.approx(second[-1] / second[0])
+
+
+def test_relabeled_changes_about_the_share_asked_for():
+    part = TASKS["digits"].data().train
+    noisy = relabeled(part, 0.2, 0)
+    assert 0.13 < (noisy.y != part.y).float().mean() < 0.23  # a tenth of the draws hit the old label
+    assert torch.equal(noisy.x, part.x)
+
+
+def test_partial_results_of_a_trial_can_be_read():
+    assert "not known yet" in NoTuning({}, {}).summary()
+    assert "not known yet" in Generalizes({}, {}, {}, "digits").summary()
+    seen = []
+    result = generalizes(epochs=4, seeds=3, show=seen.append)
+    assert [list(partial.tested) for partial in seen] == [["SGD"], ["SGD", "Adam"]]
+    assert "97" not in seen[0].summary() or "Adam" not in seen[0].summary()
+    assert result.summary() == seen[-1].summary()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 100, 200])
+def test_adam_needs_tuning_and_what_is_true_of_the_saying(seed):
+    result = no_tuning(seed=seed)
+    for task in TASKS:
+        assert result.regret(task, "Adam", "default").higher == 0, task  # 0.001 costs accuracy on every task
+        assert result.regret(task, "Adam", "default").mean > 0.05
+        assert result.regret(task, "Adam", "carried").higher is None, task  # one lr serves them all
+    wide = {n: np.mean([result.decades(task, n) for task in TASKS]) for n in OPTIMIZERS}
+    assert abs(wide["Adam"] - wide["SGD"]) <= 0.5  # no wider
+    assert result.moves("Adam") < 4 < 90 < result.moves("SGD")
+    assert result.regret("digits, loss x 100", "SGD", "carried").mean > 0.9
+
+
+@pytest.mark.slow
+def test_adam_does_not_generalize_worse_here():
+    digits = [generalizes("digits", seed=s) for s in (0, 100, 200)]
+    shapes = [generalizes("MNIST-1D", seed=s) for s in (0, 100)]
+    for result in (*digits, *shapes):
+        assert result.comparison.higher is None
+    pooled = [
+        compare(*(np.concatenate([r.tested[n] for r in results]) for n in ("SGD", "Adam")), names=("SGD", "Adam"))
+        for results in (digits, shapes)
+    ]
+    assert pooled[0].higher == 1  # with 18 seeds Adam is ahead on the digits
+    assert -0.02 < pooled[0].mean < 0
+    assert pooled[1].higher is None
+
+
+def test_newcomers_run_what_torch_runs():
+    part = handwriting()[0]
+    net = adaptive_frontier._train(CONSTANT[0], [0.01, 0.02], range(3, 5), 5, 32)
+    for i, (lr, seed) in enumerate([(0.01, 3), (0.01, 4), (0.02, 3), (0.02, 4)]):
+        layers = [p[0].clone().requires_grad_() for p in start([seed])]
+        oracle, generator = torch.optim.Adam(layers, lr), torch.Generator().manual_seed(seed)
+        for _ in range(5):
+            rows = torch.randint(len(part), (32,), generator=generator)
+            logits = torch.tanh(part.x[rows] @ layers[0] + layers[1]) @ layers[2] + layers[3]
+            oracle.zero_grad()
+            cross_entropy(logits, part.y[rows].argmax(1)).backward()
+            oracle.step()
+        for mine, theirs in zip(net, layers, strict=True):
+            torch.testing.assert_close(mine[i], theirs.detach(), rtol=1e-3, atol=1e-5)
+
+
+def test_schedule_free_is_judged_by_its_average():
+    net = adaptive_frontier._train(NETWORK["schedule-free"][0], [0.05], range(1), 40, 64)
+    assert losses(net, handwriting()[0]) < 0.3
+
+
+@pytest.mark.parametrize("seed", [0, 50])
+def test_who_minds_when_a_matrix_problem_is_turned(seed):
+    result = matrix_race(seed=seed)
+    assert result.loses("Adam") > 30
+    for name in ("momentum", "Muon", "SOAP"):
+        assert 0.3 < result.loses(name) < 3, name
+    for turned in (False, True):
+        others = [result.end(n, turned=turned) for n in ("momentum", "Adam", "Muon", "SOAP")]
+        assert 20 * result.end("Shampoo", turned=turned) < min(others)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 50, 100])
+def test_newcomers_on_the_digits(seed):
+    result = newcomers(seed=seed)
+    for name in ("Muon", "schedule-free"):
+        assert result.against(name).higher == 1, name  # Adam's loss is higher
+        assert result.ratio(name) < 0.5
+    assert result.ratio("Shampoo") > 0.6
+    assert result.accuracy_gain("Muon").higher is None
