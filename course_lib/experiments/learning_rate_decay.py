@@ -1,0 +1,90 @@
+"""What is a decaying learning rate worth on the digits, with clean labels and with wrong ones?"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from course_lib.compare import Comparison, compare
+from course_lib.controls import Linear, Progress, Show, experiment, silent, unseen
+from course_lib.experiments._learning_rate import batches_in, final, sweep, train
+from course_lib.experiments._stacked import single_threaded
+from course_lib.experiments.learning_rate import Decay, decaying
+from course_lib.optim import Transform, chain, sgd
+from course_lib.schedules import scale_by_schedule
+
+Array = NDArray[np.float64]
+
+
+class Tried(NamedTuple):
+    """losses: (7,) validation loss by learning rate. lr: the best. tested, accuracies: (seeds,) test loss, accuracy."""
+
+    losses: Array
+    lr: float
+    tested: Array
+    accuracies: Array
+
+
+@dataclass(frozen=True)
+class DecayWorth:
+    """lrs: (7,). tried[schedule]: its sweep, and new seeds at its best. Partial results lack schedules."""
+
+    lrs: Array
+    tried: Mapping[str, Tried]
+    wrong: float
+
+    def against_constant(self, name: str) -> Comparison:
+        """Logarithm of the test loss, constant less this schedule, each at its own best, paired by seed."""
+        a, b = (np.log(self.tried[n].tested) for n in ("constant", name))
+        return compare(a, b, names=("constant", name))
+
+    def ratio(self, name: str) -> float:
+        """The constant learning rate's test loss over this schedule's: the geometric mean over seeds."""
+        return math.exp(self.against_constant(name).mean)
+
+    def points(self, name: str) -> float:
+        """Points of test accuracy that this schedule is above the constant learning rate."""
+        return float(100 * (self.tried[name].accuracies - self.tried["constant"].accuracies).mean())
+
+    def summary(self) -> str:
+        each = "; ".join(
+            f"{name} {t.tested.mean():.3f} at lr {t.lr:.2g} ({100 * t.accuracies.mean():.1f} %)"
+            for name, t in self.tried.items()
+        )
+        return f"{100 * self.wrong:.0f} % of the labels drawn anew; test loss {each}"
+
+
+@experiment
+@single_threaded
+def decay_worth(
+    wrong: Annotated[float, Linear(0.0, 0.4)] = 0.2,
+    epochs: Annotated[int, Linear(2, 4)] = 4,
+    seeds: Annotated[int, Linear(4, 8)] = 8,
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
+    show: Show = unseen,
+) -> DecayWorth:
+    """SGD with batches of 16 under four schedules: each gets the best of seven learning rates, then new seeds.
+
+    A share `wrong` of the training labels is drawn anew. Learning rates are chosen by validation loss on three seeds of
+    their own; the new seeds are measured on the test part.
+    """
+    lrs, steps = np.geomspace(0.05, 1.0, 7), batches_in(epochs, 16)
+    fresh, tuning = range(seed, seed + seeds), range(seed + 500, seed + 503)
+    tried: dict[str, Tried] = {}
+    for name in progress(get_args(Decay)):
+        schedule = decaying(name, steps)
+
+        def made(lr, schedule=schedule) -> Transform:
+            return chain(sgd(lr), scale_by_schedule(schedule))
+
+        losses = sweep(made, lrs, tuning, epochs=epochs, batch=16, wrong=wrong)
+        best = float(lrs[losses.argmin()])
+        runs = train(made, {"lr": [best]}, fresh, epochs=epochs, batch=16, wrong=wrong, judge="test")
+        tried = tried | {name: Tried(losses, best, final(runs, 1)[0], final(runs, 1, "validation_accuracy")[0])}
+        show(DecayWorth(lrs, tried, wrong))
+    return DecayWorth(lrs, tried, wrong)

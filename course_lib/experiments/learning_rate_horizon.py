@@ -1,0 +1,112 @@
+"""Training without knowing when to stop: stable-then-decay and schedule-free beside a cosine made for each length."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from course_lib.compare import Comparison, compare
+from course_lib.controls import Linear, Log, Progress, Show, experiment, silent, unseen
+from course_lib.experiments._learning_rate import batches_in, final, geometric_mean, sweep, train
+from course_lib.experiments._stacked import single_threaded
+from course_lib.optim import Tensors, Transform, chain, schedule_free, sgd
+from course_lib.schedules import constant, cosine, polynomial, scale_by_schedule, warmup_stable_decay
+
+Array = NDArray[np.float64]
+
+HORIZONS = np.array([1, 2, 4])  # epochs
+METHODS = ("constant", "cosine", "linear", "stable, decay", "schedule-free")
+
+
+def plan(method: str, steps: int) -> Callable[..., Transform]:
+    """lr -> SGD that is to be tested after `steps` updates. Stable, decay: the last fifth is a line to 0."""
+    late = steps // 5
+    if method == "schedule-free":
+        return lambda lr: landing(schedule_free(sgd(lr), 0.9), steps)
+    schedule = {
+        "constant": constant(),
+        "cosine": cosine(steps),
+        "linear": polynomial(steps),
+        "stable, decay": warmup_stable_decay(0, steps - late, late),
+    }[method]
+    return lambda lr: chain(sgd(lr), scale_by_schedule(schedule))
+
+
+def landing(base: Transform, steps: int) -> Transform:
+    """A `schedule_free` whose update number `steps` goes to the average: the model that it is to be judged by."""
+
+    def update(grads: Tensors, state, params: Tensors):
+        moves, state = base.update(grads, state, params)
+        last = state.step == steps
+        return [torch.where(last, x - p, m) for m, x, p in zip(moves, state.average, params, strict=True)], state
+
+    return Transform(base.init, update)
+
+
+@dataclass(frozen=True)
+class Horizons:
+    """epochs: (3,) the horizons. tested[method]: (3, seeds) test loss. lrs[method]: chosen at 4 epochs, used at all.
+
+    Partial results lack methods.
+    """
+
+    epochs: NDArray[np.int64]
+    tested: Mapping[str, Array]
+    lrs: Mapping[str, float]
+
+    def against_cosine(self, method: str, horizon: int) -> Comparison:
+        """Logarithm of the test loss less that of the cosine made for this horizon, paired by seed."""
+        a, b = (np.log(self.tested[name][horizon]) for name in (method, "cosine"))
+        return compare(a, b, names=(method, "cosine"))
+
+    def ratio(self, method: str) -> Array:
+        """(3,) test loss over the cosine's, geometric mean over seeds."""
+        return np.array([math.exp(self.against_cosine(method, i).mean) for i in range(len(self.epochs))])
+
+    @property
+    def price(self) -> tuple[int, float]:
+        """Epochs for a model at every horizon: a cosine anew for each; one stable run with decays branched off."""
+        return int(self.epochs.sum()), float(self.epochs[-1] + self.epochs[:-1].sum() / 5)
+
+    def summary(self) -> str:
+        each = [
+            f"{m} {', '.join(f'{x:.3f}' for x in geometric_mean(t))} (lr {self.lrs[m]:.2g})"
+            for m, t in self.tested.items()
+        ]
+        return f"test loss after {', '.join(map(str, self.epochs))} epochs: " + "; ".join(each)
+
+
+@experiment
+@single_threaded
+def horizons(
+    wrong: Annotated[float, Linear(0.0, 0.4)] = 0.2,
+    batch: Annotated[int, Log(32, 64)] = 32,
+    seeds: Annotated[int, Linear(4, 8)] = 8,
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
+    show: Show = unseen,
+) -> Horizons:
+    """Train SGD for 1, 2 and 4 epochs by five plans, each with the one learning rate of six that is best at 4.
+
+    A share `wrong` of the training labels is drawn anew. Constant, stable-decay and schedule-free runs of different
+    lengths share their path until a decay begins: one long run would have done.
+    """
+    grid, fresh, tuning = np.geomspace(0.1, 1.0, 6), range(seed, seed + seeds), range(seed + 500, seed + 503)
+    tested: dict[str, Array] = {}
+    chosen: dict[str, float] = {}
+    for method in progress(METHODS):
+        losses = sweep(plan(method, batches_in(4, batch)), grid, tuning, epochs=4, batch=batch, wrong=wrong)
+        chosen = chosen | {method: float(grid[losses.argmin()])}
+        rows = []
+        for epochs in HORIZONS.tolist():
+            make = plan(method, batches_in(epochs, batch))
+            runs = train(make, {"lr": [chosen[method]]}, fresh, epochs=epochs, batch=batch, wrong=wrong, judge="test")
+            rows.append(final(runs, 1)[0])
+        tested = tested | {method: np.array(rows)}
+        show(Horizons(HORIZONS, tested, chosen))
+    return Horizons(HORIZONS, tested, chosen)

@@ -1,0 +1,219 @@
+"""Lecture 05's trainings on the digits: what the text claims, on seeds that it does not show; partial results drawn."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from course_lib.data import Split
+from course_lib.experiments._learning_rate import (
+    SIZES,
+    batches_in,
+    cut,
+    final,
+    geometric_mean,
+    handwriting,
+    train,
+)
+from course_lib.experiments.learning_rate_batch import BatchRule, batch_rule
+from course_lib.experiments.learning_rate_decay import decay_worth
+from course_lib.experiments.learning_rate_horizon import METHODS, horizons, landing, plan
+from course_lib.experiments.learning_rate_restarts import barrier, between, restarts
+from course_lib.experiments.learning_rate_units import unit_cost
+from course_lib.experiments.learning_rate_warmup import warmup_worth
+from course_lib.models import mlp
+from course_lib.optim import Stepper, schedule_free, sgd
+from course_lib.plots.learning_rate_batch import draw_batch_rule
+from course_lib.plots.learning_rate_decay import draw_decay_worth
+from course_lib.plots.learning_rate_horizon import draw_horizons
+from course_lib.plots.learning_rate_restarts import draw_restarts
+from course_lib.plots.learning_rate_units import draw_unit_cost
+from course_lib.plots.learning_rate_warmup import draw_warmup_worth
+from course_lib.schedules import cosine, warm_restarts
+from course_lib.train import evaluate, fit
+from course_lib.widgets.canvas import Canvas
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def run_and_watch(experiment, draw, **setting):
+    """The result; every partial one on the way is drawn and read aloud, and no two pictures are the same."""
+    canvas, pictures = Canvas(draw), []
+
+    def show(partial):
+        pictures.append(canvas.render(partial))
+        assert partial.summary().strip()
+
+    result = experiment(**setting, show=show)
+    pictures.append(canvas.render(result))
+    assert len(set(pictures)) >= len(pictures) - 1 >= 2 - (experiment is warmup_worth)
+    return result
+
+
+def test_train_is_fit_for_each_setting_and_seed():
+    runs = train(sgd, {"lr": [0.1, 0.5]}, [3, 4], epochs=1, batch=64, wrong=0.3, judge="test")
+    paired = train(sgd, {"lr": [0.1, 0.5]}, [3, 4], epochs=1, batch=64, wrong=0.3, judge="test", paired=True)
+    for i, (lr, seed) in enumerate([(0.1, 3), (0.1, 4), (0.5, 3), (0.5, 4)]):
+        model = mlp(SIZES, seed=seed)
+        history = fit(
+            model,
+            cross_entropy,
+            Stepper(model.parameters(), sgd(lr)),
+            handwriting(0.3).train,
+            batch=64,
+            epochs=1,
+            seed=seed,
+        )
+        torch.testing.assert_close(runs.loss[i], history.loss, rtol=1e-4, atol=1e-4)
+        assert final(runs, 2)[i // 2, i % 2] == pytest.approx(
+            evaluate(model, cross_entropy, handwriting().test)["loss"], rel=1e-3
+        )
+    torch.testing.assert_close(paired.loss, runs.loss[[0, 3]], rtol=1e-4, atol=1e-4)
+    assert runs.loss.shape[1] == batches_in(1, 64)
+
+
+def test_wrong_labels_are_drawn_for_the_training_part_alone():
+    clean, wrong = handwriting(), handwriting(0.2)
+    share = float((clean.train.y != wrong.train.y).float().mean())
+    assert share == pytest.approx(0.9 * 0.2, abs=0.03)
+    assert torch.equal(clean.validation.y, wrong.validation.y)
+    assert torch.equal(clean.test.y, wrong.test.y)
+    assert cut(torch.tensor([1.0, 1e9, float("nan"), float("inf")])).tolist() == [1, 100, 100, 100]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [100])
+def test_decay_helps_where_noise_stays_and_not_where_the_network_fits_every_label(seed):
+    noisy = run_and_watch(decay_worth, draw_decay_worth, wrong=0.2, seed=seed)
+    assert noisy.against_constant("linear").higher == noisy.against_constant("cosine").higher == 0
+    assert min(noisy.ratio("linear"), noisy.ratio("cosine")) > 1.1
+    assert min(noisy.points("linear"), noisy.points("cosine")) > 2
+    assert noisy.tried["constant"].lr < 0.3 < noisy.tried["linear"].lr
+    clean = decay_worth(wrong=0.0, seed=seed)
+    assert clean.against_constant("linear").higher is None
+    assert clean.against_constant("cosine").higher is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [100])
+def test_the_wrong_unit_ruins_all_schedules_but_the_cosine_that_comes_back(seed):
+    result = run_and_watch(unit_cost, draw_unit_cost, seed=seed)
+    for kind in ("linear", "step decay", "exponential"):
+        assert result.cost(kind, 1).higher == result.cost(kind, 2).higher == 0
+        assert result.cost(kind, 1).mean > 0.12
+        assert 0.01 < result.cost(kind, 2).mean < 0.08
+    assert abs(result.cost("cosine", 1).mean) < 0.01
+    assert abs(result.cost("cosine", 2).mean) < 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [100])
+def test_a_warm_up_brings_nothing_at_the_best_lr_and_costs_at_small_ones(seed):
+    adam = run_and_watch(warmup_worth, draw_warmup_worth, hidden=3, seed=seed)
+    assert adam.at_best.higher != 0
+    assert [c.higher for c in adam.by_lr[:3]] == [1, 1, 1]
+    assert adam.best("none")[0] == pytest.approx(0.016, rel=0.6)
+    raw = warmup_worth("Adam without correction", hidden=3, seed=seed)
+    assert raw.at_best.higher is None
+    assert adam.best("none")[0] > 3 * raw.best("none")[0]
+
+
+@pytest.mark.slow
+def test_the_best_lr_grows_linearly_for_sgd_and_with_the_root_for_adam():
+    linear = run_and_watch(batch_rule, draw_batch_rule, optimizer="SGD", seed=100)
+    slope = linear.slope()
+    assert slope.low < 1 < slope.high + 0.1
+    assert slope.low > 0.6
+    assert linear.slope(256).high < 0.8
+    assert linear.holds_to == 64
+    root = batch_rule("Adam", seed=100)
+    assert 0.35 < root.slope().low < 0.5 < root.slope().high < 0.75
+    assert root.holds_to >= 128
+
+
+def test_the_best_lr_is_the_bottom_of_a_parabola():
+    lrs = np.geomspace(0.01, 1, 13)
+    bottoms = np.array([[0.05, 0.06, 0.05], [0.1, 0.11, 0.1], [0.2, 0.23, 0.2]])
+    losses = np.exp((np.log(lrs)[None, :, None] - np.log(bottoms)[:, None]) ** 2)
+    result = BatchRule(np.array([8, 16, 32]), lrs, losses, "SGD")
+    np.testing.assert_allclose(result.best, bottoms)
+    assert result.slope().mean == pytest.approx(1, abs=0.05)
+    assert result.holds_to == 32
+    flat = BatchRule(
+        np.array([8, 16, 32]), lrs, np.exp((np.log(lrs)[None, :, None] + 3 + np.zeros((3, 1, 3))) ** 2), "SGD"
+    )
+    assert flat.slope().mean == pytest.approx(0, abs=1e-9)
+    assert flat.holds_to == 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("wrong", "seed"), [(0.0, 100), (0.2, 200)])
+def test_restarts_stay_in_their_basin_and_end_no_better_than_one_cosine(wrong, seed):
+    result = run_and_watch(restarts, draw_restarts, wrong=wrong, seed=seed)
+    assert result.barriers.max() < 0.01 < 0.1 < result.stranger_barriers.min()
+    assert result.gain.higher is None
+    assert result.epochs.shape == result.once.shape == (12,)
+
+
+def test_a_cycle_is_a_cosine_of_its_own():
+    t = torch.arange(60)
+    assert torch.allclose(warm_restarts(20)(t), cosine(20)(t % 20))
+
+
+def test_a_barrier_is_the_height_above_the_chord():
+    share = np.linspace(0, 1, 21)[:, None]
+    lines = np.stack([3 - share * [1, 2], share * (1 - share) * [4, 8] + share])
+    np.testing.assert_allclose(barrier(lines), [[0, 0], [1, 2]], atol=1e-12)
+
+
+def test_the_ends_of_a_line_are_the_two_networks():
+    nets = [mlp(SIZES, seed=s) for s in range(4)]
+    part = Split(handwriting().train.x[:100], handwriting().train.y[:100])
+    a, b = (
+        {n: torch.stack([dict(m.named_parameters())[n].detach() for m in pair]) for n, _ in nets[0].named_parameters()}
+        for pair in (nets[:2], nets[2:])
+    )
+    line = between(a, b, part)
+    for i in range(2):
+        assert line[0, i] == pytest.approx(evaluate(nets[i], cross_entropy, part)["loss"], rel=1e-5)
+        assert line[-1, i] == pytest.approx(evaluate(nets[2 + i], cross_entropy, part)["loss"], rel=1e-5)
+
+
+@pytest.mark.slow
+def test_plans_that_know_no_horizon_do_as_well_as_a_cosine_made_for_it():
+    result = run_and_watch(horizons, draw_horizons, seed=100)
+    assert [result.against_cosine("constant", i).higher for i in range(3)] == [0, 0, 0]
+    assert (result.ratio("constant") > 1.1).all()
+    for method in ("linear", "stable, decay", "schedule-free"):
+        assert all(result.against_cosine(method, i).higher != 0 for i in range(3)), method
+        assert (np.abs(result.ratio(method) - 1) < 0.08).all(), method
+    assert result.price == (7, pytest.approx(4.6))
+
+
+def test_a_landing_is_the_average_of_the_run_without_it():
+    data, models = handwriting().train, [mlp(SIZES), mlp(SIZES)]
+    steppers = [
+        Stepper(m.parameters(), t)
+        for m, t in zip(models, (schedule_free(sgd(0.3)), landing(schedule_free(sgd(0.3)), 17)), strict=True)
+    ]
+    for model, stepper in zip(models, steppers, strict=True):
+        fit(model, cross_entropy, stepper, data, epochs=1)
+    for x, p in zip(steppers[0].state.average, models[1].parameters(), strict=True):
+        torch.testing.assert_close(p.detach(), x, rtol=1e-5, atol=1e-6)
+    for y, p in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        assert not torch.equal(y, p)
+
+
+@pytest.mark.parametrize("method", ["constant", "stable, decay", "schedule-free"])
+def test_runs_of_different_lengths_share_their_path_until_the_short_one_ends(method):
+    short, long = (train(plan(method, batches_in(e, 64)), {"lr": [0.4]}, [1], epochs=e, batch=64) for e in (1, 2))
+    shared = 17 - 17 // 5 if method == "stable, decay" else 17
+    torch.testing.assert_close(short.loss[:, :shared], long.loss[:, :shared], rtol=1e-5, atol=1e-5)
+    assert method in METHODS
+    assert geometric_mean(final(short, 1)).shape == (1,)
