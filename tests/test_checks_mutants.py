@@ -2,9 +2,21 @@
 
 import pytest
 
-from tests import test_checks_adaptive, test_checks_backprop, test_checks_gradient_descent, test_checks_momentum
+from tests import (
+    test_checks_adaptive,
+    test_checks_backprop,
+    test_checks_gradient_descent,
+    test_checks_learning_rate,
+    test_checks_momentum,
+)
 
-LECTURES = (test_checks_backprop, test_checks_gradient_descent, test_checks_momentum, test_checks_adaptive)
+LECTURES = (
+    test_checks_backprop,
+    test_checks_gradient_descent,
+    test_checks_momentum,
+    test_checks_adaptive,
+    test_checks_learning_rate,
+)
 ALL = [(check, mutant) for lecture in LECTURES for check, known in lecture.EXERCISES.items() for mutant in known]
 
 

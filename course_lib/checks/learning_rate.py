@@ -1,0 +1,188 @@
+"""Checks of lecture 05: a warm-up and then a cosine, and warm restarts, as functions of the step."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from course_lib.checks.learning_rate_plateau import check_plateau
+from course_lib.checks.learning_rate_rules import check_scaled_lr, check_suggest
+from course_lib.checks.verdict import Case, Mutant, Verdict, judge
+
+__all__ = ["check_plateau", "check_scaled_lr", "check_sgdr", "check_suggest", "check_warmup_cosine"]
+
+
+def half_wave(share: float) -> float:
+    return (1 + math.cos(math.pi * share)) / 2
+
+
+def warmup_cosine(t, warm, total):
+    return t / warm if t < warm else half_wave((t - warm) / (total - warm))
+
+
+def warmed(after: Callable, before: Callable = lambda t, warm: t / warm) -> Callable:
+    """A solution of the first exercise: before(t, warm) up to warm, then after(t, warm, total)."""
+    return lambda t, warm, total: before(t, warm) if t < warm else after(t, warm, total)
+
+
+WARMUP_COSINE_MUTANTS = (
+    Mutant(
+        "cosine not shifted",
+        "The cosine runs over the whole training from step 0, so the factor jumps down where the warm-up ends: count "
+        "its steps from `warm`, over total - warm.",
+        warmed(lambda t, warm, total: half_wave(t / total)),
+    ),
+    Mutant(
+        "cosine too long",
+        "The cosine starts at the right step and is `total` steps long: the warm-up has used `warm` of them, and the "
+        "factor is not 0 at the end.",
+        warmed(lambda t, warm, total: half_wave((t - warm) / total)),
+    ),
+    Mutant(
+        "cosine too early",
+        "The cosine has the right length, total - warm, and counts from step 0: it is done `warm` steps too early.",
+        warmed(lambda t, warm, total: half_wave(t / (total - warm))),
+    ),
+    Mutant(
+        "warm-up one step ahead",
+        "The warm-up is one step ahead: t counts the updates made so far, so the first factor is 0 / warm.",
+        warmed(lambda t, warm, total: warmup_cosine(t, warm, total), lambda t, warm: (t + 1) / warm),
+    ),
+    Mutant(
+        "not halved",
+        "1 + cos goes from 2 to 0: halve it.",
+        warmed(lambda t, warm, total: 2 * half_wave((t - warm) / (total - warm))),
+    ),
+    Mutant(
+        "cosine alone",
+        "The cosine goes from 1 to -1, and a negative learning rate walks uphill: (1 + cos) / 2.",
+        warmed(lambda t, warm, total: math.cos(math.pi * (t - warm) / (total - warm))),
+    ),
+    Mutant(
+        "whole wave",
+        "With 2 pi the cosine is back at 1 at the end: half a wave, pi, goes from 1 to 0.",
+        warmed(lambda t, warm, total: half_wave(2 * (t - warm) / (total - warm))),
+    ),
+    Mutant(
+        "line",
+        "After the warm-up that is a straight line: asked for is half a cosine wave.",
+        warmed(lambda t, warm, total: (total - t) / (total - warm)),
+    ),
+    Mutant(
+        "product",
+        "That is the warm-up times a cosine over the whole training, whose peak is below 1: one should end where the "
+        "other begins.",
+        lambda t, warm, total: min(t / warm, 1) * half_wave(t / total),
+    ),
+    Mutant(
+        "no warm-up",
+        "There is no warm-up: below `warm` the factor is t / warm.",
+        warmed(lambda t, warm, total: half_wave((t - warm) / (total - warm)), lambda t, warm: 1.0),
+    ),
+)
+
+
+def check_warmup_cosine(fn: Any) -> Verdict:
+    """Judge fn(t, warm, total) -> the factor of update t: a line to 1, then half a cosine to 0 at `total`."""
+    places = [(0, 10, 100), (5, 10, 100), (9, 10, 100), (10, 10, 100), (30, 10, 100), (55, 10, 100), (99, 10, 100)]
+    places += [(100, 10, 100), (3, 4, 20), (4, 4, 20), (7, 4, 20), (16, 4, 20)]
+    return judge(
+        "warm-up, then cosine",
+        fn,
+        warmup_cosine,
+        [Case(f"t = {t}, warm = {w}, total = {n}", {"t": t, "warm": w, "total": n}) for t, w, n in places],
+        WARMUP_COSINE_MUTANTS,
+        outputs=("factor",),
+        verified="rises from 0 in a line, is 1 when the warm-up ends, and falls to 0 on half a cosine of what is left",
+        tolerance=1e-9,
+    )
+
+
+def sgdr(t, period, growth):
+    while t >= period:
+        t, period = t - period, period * growth
+    return half_wave(t / period)
+
+
+def placed(t: int, period: int, growth: int) -> tuple[int, int]:
+    """Steps into the cycle that t lies in, and its length."""
+    while t >= period:
+        t, period = t - period, period * growth
+    return t, period
+
+
+def added(t, period, growth):
+    while t >= period:
+        t, period = t - period, period + growth
+    return half_wave(t / period)
+
+
+def late(t, period, growth):
+    while t > period:
+        t, period = t - period, period * growth
+    return half_wave(t / period)
+
+
+SGDR_MUTANTS = (
+    Mutant(
+        "equal cycles",
+        "`growth` is not used: each cycle is `growth` times as long as the one before.",
+        lambda t, period, growth: half_wave(t % period / period),
+    ),
+    Mutant(
+        "growth added",
+        "The period grows by adding `growth`: it is multiplied by it.",
+        added,
+    ),
+    Mutant(
+        "grows too early",
+        "The first cycle is already `growth` times `period` long: it is `period` long, the second is longer.",
+        lambda t, period, growth: sgdr(t, period * growth, growth),
+    ),
+    Mutant(
+        "one step late",
+        "At the restart itself the factor is still 0, and it should be 1: a cycle of T steps has t from 0 to T - 1.",
+        late,
+    ),
+    Mutant(
+        "count not restarted",
+        "The cosine sees the steps since the beginning: in each cycle count from its own start.",
+        lambda t, period, growth: half_wave(t / placed(t, period, growth)[1]),
+    ),
+    Mutant(
+        "start by remainder",
+        "The place in the cycle is t modulo the present period, and earlier cycles were shorter: subtract them one by "
+        "one.",
+        lambda t, period, growth: half_wave(t % (p := placed(t, period, growth)[1]) / p),
+    ),
+    Mutant(
+        "climbs again",
+        "Without a restart the cosine climbs back smoothly over another period: at the restart it jumps to 1.",
+        lambda t, period, growth: half_wave(t / period),
+    ),
+    Mutant(
+        "never restarts",
+        "After the first cycle the factor stays at 0: it restarts at 1.",
+        lambda t, period, growth: half_wave(min(t / period, 1)),
+    ),
+    Mutant(
+        "not halved",
+        "1 + cos goes from 2 to 0: halve it.",
+        lambda t, period, growth: 2 * sgdr(t, period, growth),
+    ),
+)
+
+
+def check_sgdr(fn: Any) -> Verdict:
+    """Judge fn(t, period, growth) -> the factor of update t under warm restarts: T_0 = period, T_mult = growth."""
+    places = [(t, 10, 2) for t in (0, 3, 9, 10, 11, 25, 29, 30, 31, 55, 69, 70, 100)]
+    places += [(t, 4, 3) for t in (2, 4, 9, 15, 16, 40)] + [(t, 5, 1) for t in (4, 5, 12)]
+    return judge(
+        "warm restarts",
+        fn,
+        sgdr,
+        [Case(f"t = {t}, period = {p}, growth = {m}", {"t": t, "period": p, "growth": m}) for t, p, m in places],
+        SGDR_MUTANTS,
+        outputs=("factor",),
+        verified="falls from 1 on half a cosine, jumps back to 1, and takes `growth` times as long for each next fall",
+        tolerance=1e-9,
+    )

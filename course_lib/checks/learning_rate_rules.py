@@ -1,0 +1,167 @@
+"""Checks of lecture 05: what a range test suggests, and how the learning rate follows the batch."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks.verdict import Case, Mutant, Verdict, judge
+
+
+def running(losses, smoothing, start: float = 0.0) -> np.ndarray:
+    mean, means = start, []
+    for loss in losses:
+        mean = smoothing * mean + (1 - smoothing) * loss
+        means.append(mean)
+    return np.array(means)
+
+
+def corrected(losses, smoothing) -> np.ndarray:
+    return running(losses, smoothing) / (1 - smoothing ** np.arange(1, len(losses) + 1))
+
+
+def read(smooth: Callable, answer: Callable = lambda lrs, curve: lrs[curve.argmin()] / 10) -> Callable:
+    """A solution of the exercise: smooth(losses, smoothing) -> curve; answer(lrs, curve) -> a number."""
+    return lambda lrs, losses, smoothing: answer(np.asarray(lrs), smooth(np.asarray(losses), smoothing))
+
+
+suggest = read(corrected)
+
+SUGGEST_MUTANTS = (
+    Mutant(
+        "no bias correction",
+        "The mean starts at 0 and is not corrected, so the curve begins far too low and its minimum is at the start: "
+        "divide by 1 - smoothing^t.",
+        read(running),
+    ),
+    Mutant(
+        "not smoothed",
+        "The lowest single loss is the luck of a batch: smooth first.",
+        read(lambda losses, smoothing: losses),
+    ),
+    Mutant(
+        "weights exchanged",
+        "`smoothing` multiplies the new loss: it is what the mean keeps of itself.",
+        read(lambda losses, smoothing: corrected(losses, 1 - smoothing)),
+    ),
+    Mutant(
+        "not divided by 10",
+        "That is the learning rate at the minimum itself, where the loss is about to rise: a tenth of it is asked for.",
+        read(corrected, lambda lrs, curve: lrs[curve.argmin()]),
+    ),
+    Mutant(
+        "loss instead of learning rate",
+        "That is a tenth of the lowest loss: asked for is the learning rate at which it was met.",
+        read(corrected, lambda lrs, curve: curve.min() / 10),
+    ),
+    Mutant(
+        "position instead of learning rate",
+        "That is the position of the minimum: look the learning rate up there.",
+        read(corrected, lambda lrs, curve: curve.argmin()),
+    ),
+    Mutant(
+        "maximum",
+        "That is read where the loss is highest.",
+        read(corrected, lambda lrs, curve: lrs[curve.argmax()] / 10),
+    ),
+    Mutant(
+        "steepest descent",
+        "That is the other rule, where the curve falls fastest: asked for is a tenth of where it is lowest.",
+        read(corrected, lambda lrs, curve: lrs[1 + (curve[2:] - curve[:-2]).argmin()]),
+    ),
+    Mutant(
+        "started at the first loss",
+        "The mean starts at the first loss, which then weighs as much as all before it would: start at 0 and correct.",
+        read(lambda losses, smoothing: running(losses, smoothing, start=losses[0])),
+    ),
+)
+
+
+def curve(seed: int, smoothing: float, turn: float, first: float = 0.0) -> Case:
+    """Losses that fall up to a learning rate of about `turn`, then rise; with noise, and `first` added to the first."""
+    random, lrs = np.random.default_rng(seed), np.geomspace(1e-4, 10, 60)
+    losses = 2.3 - 1.6 / (1 + (0.05 * turn / lrs)) + 0.5 * (lrs / turn) ** 2 + 0.25 * random.standard_normal(60)
+    losses[0] += first
+    return Case(
+        f"a minimum near {turn:g}, smoothing {smoothing:g}", {"lrs": lrs, "losses": losses, "smoothing": smoothing}
+    )
+
+
+SUGGEST_CASES = (curve(0, 0.9, 1.0), curve(1, 0.8, 0.05), curve(2, 0.95, 3.0), curve(3, 0.95, 0.02, first=20.0))
+
+
+def check_suggest(fn: Any) -> Verdict:
+    """Judge fn(lrs, losses, smoothing) -> a tenth of the learning rate at which the smoothed loss is lowest."""
+    return judge(
+        "range-test suggestion",
+        fn,
+        suggest,
+        SUGGEST_CASES,
+        SUGGEST_MUTANTS,
+        outputs=("learning rate",),
+        verified="smooths with bias correction and returns a tenth of the learning rate where that curve is lowest",
+        tolerance=1e-9,
+    )
+
+
+def scaled_lr(lr, batch, new_batch, optimizer):
+    return lr * (new_batch / batch) ** (1.0 if optimizer == "sgd" else 0.5)
+
+
+SCALED_LR_MUTANTS = (
+    Mutant(
+        "always linear",
+        "Adam is scaled linearly: its update does not grow with the gradient, so the noise in it, and with it the "
+        "learning rate, goes with the square root of the batch.",
+        lambda lr, batch, new_batch, optimizer: lr * new_batch / batch,
+    ),
+    Mutant(
+        "always root",
+        "SGD is scaled with the square root: while noise rules, twice the batch allows twice the step.",
+        lambda lr, batch, new_batch, optimizer: lr * (new_batch / batch) ** 0.5,
+    ),
+    Mutant(
+        "rules exchanged",
+        "The two rules are exchanged: linear for SGD, square root for Adam.",
+        lambda lr, batch, new_batch, optimizer: lr * (new_batch / batch) ** (0.5 if optimizer == "sgd" else 1.0),
+    ),
+    Mutant(
+        "upside down",
+        "The ratio is upside down: a larger batch has less noise and takes a larger learning rate.",
+        lambda lr, batch, new_batch, optimizer: scaled_lr(lr, new_batch, batch, optimizer),
+    ),
+    Mutant(
+        "unchanged",
+        "The learning rate stays as it was: that is neither rule.",
+        lambda lr, batch, new_batch, optimizer: lr,
+    ),
+    Mutant(
+        "old batch forgotten",
+        "The factor is the new batch alone: it is the ratio of the new batch to the old one.",
+        lambda lr, batch, new_batch, optimizer: scaled_lr(lr, 1, new_batch, optimizer),
+    ),
+    Mutant(
+        "squared for Adam",
+        "The ratio is squared for Adam: its square root is asked for.",
+        lambda lr, batch, new_batch, optimizer: lr * (new_batch / batch) ** (1 if optimizer == "sgd" else 2),
+    ),
+)
+
+
+def check_scaled_lr(fn: Any) -> Verdict:
+    """Judge fn(lr, batch, new_batch, optimizer) -> the learning rate for new_batch; optimizer is "sgd" or "adam"."""
+    asked = ((0.1, 32, 128, "sgd"), (0.001, 32, 128, "adam"), (0.4, 256, 64, "sgd"), (0.003, 100, 50, "adam"))
+    names = ("lr", "batch", "new_batch", "optimizer")
+    return judge(
+        "learning rate for a batch",
+        fn,
+        scaled_lr,
+        [
+            Case(f"{o}, lr {lr:g}, batch {b} to {n}", dict(zip(names, (lr, b, n, o), strict=True)))
+            for lr, b, n, o in asked
+        ],
+        SCALED_LR_MUTANTS,
+        outputs=("learning rate",),
+        verified="follows the batch linearly for SGD and with its square root for Adam, up and down",
+        tolerance=1e-9,
+    )
