@@ -4,7 +4,6 @@ import math
 import tracemalloc
 from itertools import product
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 import torch
@@ -22,10 +21,7 @@ from course_lib.experiments.backprop import (
 from course_lib.experiments.engine_training import digits_training, two_engines
 from course_lib.experiments.gradient_check import HALVES, difference_error, where_trap
 from course_lib.experiments.gradient_costs import FUNCTIONS, checkpoint_memory, gradient_cost
-from course_lib.plots.backprop import draw_chain_shrinkage, draw_expression_graph, draw_repeated_backward, numerals
-from course_lib.plots.engine_training import draw_digits_training
-from course_lib.plots.gradient_check import draw_difference_error, draw_where_trap
-from course_lib.plots.gradient_costs import draw_checkpoint_memory, draw_gradient_cost
+from course_lib.plots.backprop import draw_expression_graph, numerals
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
@@ -201,41 +197,6 @@ def test_same_seed_same_run_and_progress_is_asked_every_epoch():
 def test_illegal_settings_are_refused(call, says):
     with pytest.raises(ValueError, match=says):
         call()
-
-
-DRAWINGS = {
-    draw_expression_graph: lambda: [expression_graph(e, a=a) for e in EXPRESSIONS for a in (-3.0, 0.0, 1.0)],
-    draw_chain_shrinkage: lambda: [
-        chain_shrinkage(a, d, w) for a in ("sigmoid", "relu") for d, w in ((1, 1.0), (40, 4.0))
-    ],
-    draw_repeated_backward: lambda: [repeated_backward(1, 1), repeated_backward(8, 6)],
-    draw_gradient_cost: lambda: [gradient_cost(f, 3) for f in FUNCTIONS],
-    draw_checkpoint_memory: lambda: [checkpoint_memory(4, 144), checkpoint_memory(144, 1)],
-    draw_difference_error: lambda: [
-        difference_error("exp", "float32", h=1.0),
-        difference_error("relu", x=0.0, h=1e-12),
-    ],
-    draw_where_trap: lambda: [where_trap(half, g) for half in HALVES for g in (False, True)],
-    draw_digits_training: lambda: [digits_training(epochs=1), digits_training(lr=10.0, hidden=2, epochs=1, batch=8)],
-}
-
-
-@pytest.mark.parametrize("draw", DRAWINGS, ids=lambda f: f.__name__)
-def test_each_drawing_redraws_in_place_and_leaves_the_settings_alone(draw):
-    before = dict(mpl.rcParams)
-    figure = Figure((7, 3.4), layout="constrained")
-    results = DRAWINGS[draw]()
-    redraw = draw(results[0], figure)
-    frame = [(ax.get_xlim(), ax.get_ylim(), ax.get_xlabel(), ax.get_ylabel()) for ax in figure.axes]
-    for result in results:
-        changed = redraw(result)
-        assert all(artist.figure is figure for artist in changed)
-        figure.canvas.draw()
-        assert result.summary()
-    if draw is not draw_expression_graph:
-        assert frame == [(ax.get_xlim(), ax.get_ylim(), ax.get_xlabel(), ax.get_ylabel()) for ax in figure.axes]
-        assert all(xlabel and ylabel for *_, xlabel, ylabel in frame)
-    assert dict(mpl.rcParams) == before
 
 
 def test_the_graph_keeps_its_artists_while_the_numbers_move():

@@ -3,6 +3,7 @@
 No crash, labeled and finite axes, a summary to read aloud, and fast enough to be dragged.
 """
 
+import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -11,8 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, get_type_hints
 
+import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import course_lib.experiments
 import course_lib.plots
@@ -83,7 +86,11 @@ def settings(experiment: Callable, random_ones: int) -> Iterator[dict[str, Any]]
 
 
 def look(canvas: Canvas, result: Any, setting: dict) -> None:
+    assert dataclasses.is_dataclass(result)
+    axes = list(canvas.figure.axes)
     canvas.render(result)
+    assert canvas.figure.axes == axes or not axes, f"axes made anew at {setting}"
+    assert all(artist.figure is canvas.figure for artist in canvas.moving)
     for ax in canvas.figure.axes:
         assert np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all(), f"axes of no size at {setting}"
         if ax.axison and ax.get_label() != "<colorbar>":
@@ -92,6 +99,13 @@ def look(canvas: Canvas, result: Any, setting: dict) -> None:
     summary = result.summary()
     assert summary.strip(), f"nothing to read aloud at {setting}"
     assert "\n" not in summary, f"more than a line to read aloud at {setting}"
+
+
+def draw_bare(draw: Callable, result: Any) -> None:
+    """Without the canvas, whose style context would put back what a drawing had set for all the world."""
+    before, figure = dict(mpl.rcParams), Figure((7, 3.4), layout="constrained")
+    draw(result, figure)(result)
+    assert dict(mpl.rcParams) == before
 
 
 @pytest.mark.parametrize("name", LIVE)
@@ -103,6 +117,7 @@ def test_live_experiments_hold_everywhere(name):
         result = experiment(**setting)
         spent.append(time.thread_time() - start)
         look(canvas, result, setting)
+    draw_bare(draw, result)
     assert sorted(spent)[len(spent) // 2] < LIVE_SECONDS
 
 
@@ -120,6 +135,7 @@ def test_slow_experiments_hold_at_the_ends(name):
         assert parts or name not in GRADUAL, f"nothing to see under way at {setting}"
         for part in [result, *parts[:1], *parts[len(parts) // 2 :][:1], result]:
             look(canvas, part, setting)
+    draw_bare(draw, result)
 
 
 def test_there_are_explorables():

@@ -1,29 +1,16 @@
 """Laws of gradient descent, measured: on quadratics against theory, on the handwritten digits over seeds."""
 
-import dataclasses
-
-import matplotlib as mpl
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.figure import Figure
 
 from course_lib.experiments import _stacked
 from course_lib.experiments.batch_size import batch_sweep, generalization, linear_scaling, train
 from course_lib.experiments.edge_of_stability import edge_of_stability, landscape, sharpness
 from course_lib.experiments.gradient_descent import bowl, contraction, iterations, step_sweep, walk
 from course_lib.experiments.gradient_noise import gradient_variance, noise_ball, noise_scale, replacement
-from course_lib.plots.batch_size import draw_batch_sweep, draw_generalization, draw_linear_scaling
-from course_lib.plots.edge_of_stability import draw_edge, draw_plane
-from course_lib.plots.gradient_descent import draw_bowl, draw_contraction, draw_iterations, draw_step_sweep, draw_walk
-from course_lib.plots.gradient_noise import (
-    draw_gradient_variance,
-    draw_noise_ball,
-    draw_noise_scale,
-    draw_replacement,
-)
 from course_lib.surfaces import surface
 
 
@@ -281,39 +268,3 @@ def test_the_filter_normalized_plane_does_not_see_a_rescaling_and_the_raw_one_do
 def test_an_illegal_value_is_refused_by_name(call, name):
     with pytest.raises(ValueError, match=f"{name} must be"):
         call()
-
-
-PICTURES = [
-    (draw_bowl, [lambda: bowl(), lambda: bowl(3.0, 100.0, 100)]),
-    (draw_contraction, [lambda: contraction(), lambda: contraction(2.5, 1000.0, 100)]),
-    (draw_step_sweep, [lambda: step_sweep(), lambda: step_sweep(100.0)]),
-    (draw_iterations, [lambda: iterations(), lambda: iterations(20.0, 0.1)]),
-    (draw_walk, [lambda: walk(), lambda: walk("beale", 1.0), lambda: walk("saddle")]),
-    (draw_noise_ball, [lambda: noise_ball(), lambda: noise_ball(2.5)]),
-    (draw_gradient_variance, [lambda: gradient_variance(0, 50)]),
-    (draw_noise_scale, [lambda: noise_scale(2, 64, 50)]),
-    (draw_replacement, [lambda: replacement(epochs=1, seeds=4), lambda: replacement(0.5, 64, 1, 4)]),
-    (draw_batch_sweep, [lambda: batch_sweep(0.5)]),
-    (draw_linear_scaling, [lambda: linear_scaling(0.08, 1, 2)]),
-    (draw_generalization, [lambda: generalization(large=32, seeds=4)]),
-    (draw_edge, [lambda: edge_of_stability(1.0, 200), lambda: edge_of_stability(0.2, 200)]),
-    (draw_plane, [lambda: landscape(steps=0), lambda: landscape(0.2, False, 50)]),
-]
-
-
-@pytest.mark.parametrize(("draw", "results"), PICTURES, ids=lambda v: getattr(v, "__name__", ""))
-def test_pictures_draw_once_redraw_and_leave_settings_alone(draw, results):
-    before, figure = dict(mpl.rcParams), Figure((7, 3.4), layout="constrained")
-    made = [make() for make in results]
-    redraw = draw(made[0], figure)
-    axes = list(figure.axes)
-    for result in [*made, made[0]]:
-        changed = redraw(result)
-        assert changed is None or all(artist.figure is figure for artist in changed)
-        assert result.summary()
-        assert dataclasses.is_dataclass(result)
-        figure.canvas.draw()
-    assert figure.axes == axes
-    assert all(np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all() for ax in axes)
-    assert all(ax.get_ylabel() or ax.get_xlabel() for ax in axes)
-    assert dict(mpl.rcParams) == before

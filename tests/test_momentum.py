@@ -1,14 +1,10 @@
 """Laws of momentum: on quadratics against theory, on the kinked function, on the handwritten digits over seeds."""
 
-import dataclasses
-
-import matplotlib as mpl
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.figure import Figure
 
 from course_lib.experiments import _stacked
 from course_lib.experiments._momentum_step import (
@@ -25,10 +21,6 @@ from course_lib.experiments.momentum_forms import conventions, cycle, kinked, ki
 from course_lib.experiments.momentum_lab import KNOWN, own_phase
 from course_lib.experiments.momentum_noise import smoothness, train, worth
 from course_lib.optim import sgd
-from course_lib.plots.momentum import draw_contraction, draw_growth, draw_phase, draw_tuning
-from course_lib.plots.momentum_forms import draw_conventions, draw_cycle, draw_two_forms
-from course_lib.plots.momentum_lab import draw_own_phase
-from course_lib.plots.momentum_noise import draw_smoothness, draw_worth
 
 METHODS = ("heavy ball", "Nesterov")
 
@@ -382,33 +374,3 @@ def test_momentum_is_worth_nothing_with_small_batches_and_much_with_large_ones(s
 def test_an_illegal_value_is_refused_by_name(call, name):
     with pytest.raises(ValueError, match=f"{name} must be"):
         call()
-
-
-PICTURES = [
-    (draw_contraction, [lambda: contraction(), lambda: contraction(4.0, 0.99, 4.0, 200, "Nesterov")]),
-    (draw_phase, [lambda: phase(), lambda: phase(5.0, 0.0), lambda: phase(method="Nesterov")]),
-    (draw_tuning, [lambda: tuning(), lambda: tuning(2.0, "Nesterov")]),
-    (draw_growth, [lambda: growth(50.0)]),
-    (draw_own_phase, [lambda: own_phase(averaged), lambda: own_phase(stale)]),
-    (draw_cycle, [lambda: cycle(), lambda: cycle(4.0, 0.15, 0.9)]),
-    (draw_two_forms, [lambda: two_forms(), lambda: two_forms("beale", 0.02, 0.95, 200)]),
-    (draw_conventions, [lambda: conventions(), lambda: conventions(0.5, 0.95, 10.0, 5)]),
-    (draw_smoothness, [lambda: smoothness(seeds=4)]),
-    (draw_worth, [lambda: worth(4, 50, 4)]),
-]
-
-
-@pytest.mark.parametrize(("draw", "results"), PICTURES, ids=lambda v: getattr(v, "__name__", ""))
-def test_pictures_draw_once_redraw_and_leave_settings_alone(draw, results):
-    before, figure = dict(mpl.rcParams), Figure((7, 3.4), layout="constrained")
-    made = [make() for make in results]
-    redraw = draw(made[0], figure)
-    axes = list(figure.axes)
-    for result in [*made, made[0]]:
-        changed = redraw(result)
-        assert changed is None or all(artist.figure is figure for artist in changed)
-        assert result.summary()
-        assert dataclasses.is_dataclass(result)
-        figure.canvas.draw()
-    assert figure.axes == axes
-    assert dict(mpl.rcParams) == before
