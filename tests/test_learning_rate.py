@@ -8,14 +8,21 @@ import torch
 
 from course_lib import schedules
 from course_lib.controls import controls_of
-from course_lib.experiments.learning_rate import Decay, Shape, _noise, decaying, gallery, noise_floor
+from course_lib.experiments.learning_rate import (
+    Decay,
+    Kind,
+    Shape,
+    _noise,
+    decaying,
+    gallery,
+    noise_floor,
+    unit_curves,
+)
 from course_lib.experiments.learning_rate_plateau import EPOCHS, FLOOR, LR, after_epoch, patience_sweep, plateau
-from course_lib.experiments.learning_rate_units import Kind, unit_curves
 from course_lib.experiments.learning_rate_warmup import _drawn, _met, correction, early_steps
 from course_lib.optim import adam, chain, sgd
-from course_lib.plots.learning_rate import draw_gallery, draw_noise_floor
+from course_lib.plots.learning_rate import draw_gallery, draw_noise_floor, draw_unit_curves
 from course_lib.plots.learning_rate_plateau import draw_patience_sweep, draw_plateau
-from course_lib.plots.learning_rate_units import draw_unit_curves
 from course_lib.plots.learning_rate_warmup import draw_early_steps
 from course_lib.schedules import reduce_on_plateau, scale_by_schedule
 from course_lib.widgets.canvas import Canvas
@@ -173,7 +180,7 @@ def test_an_epoch_is_ten_updates_of_the_moment():
     moment, lr = np.array([4.0, 9.0]), 0.3
     for _ in range(10):
         moment = (1 - lr * np.array([1.0, 0.004])) ** 2 * moment + lr**2
-    np.testing.assert_allclose(after_epoch(np.array([4.0, 9.0]), lr), moment)
+    np.testing.assert_allclose(after_epoch((4.0, 9.0), lr), moment)
 
 
 @pytest.mark.parametrize("seed", [100, 200])

@@ -136,7 +136,7 @@ class NoTuning:
 @experiment
 @single_threaded
 def no_tuning(
-    epochs: Annotated[int, Linear(2, 6)] = 6,
+    epochs: Annotated[int, Linear(2, 6)] = 5,
     seeds: Annotated[int, Linear(3, 5)] = 4,
     *,
     seed: int = 0,
@@ -196,7 +196,7 @@ class Generalizes:
 @single_threaded
 def generalizes(
     data: Literal["digits", "noisy digits", "MNIST-1D"] = "digits",
-    epochs: Annotated[int, Linear(4, 20)] = 20,
+    epochs: Annotated[int, Linear(4, 20)] = 14,
     seeds: Annotated[int, Linear(3, 8)] = 6,
     *,
     seed: int = 0,

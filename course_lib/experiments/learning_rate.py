@@ -1,4 +1,4 @@
-"""What a schedule is, and what it does to the noise floor: lecture 05's live experiments on functions of the step."""
+"""What a schedule is, what it does to the noise floor, and what it is when it counts in the wrong unit."""
 
 import functools
 import math
@@ -178,3 +178,56 @@ def decaying(decay: Decay, steps: int) -> Schedule:
 @functools.lru_cache(maxsize=4)
 def _noise(seed: int) -> Array:
     return np.random.default_rng(seed).standard_normal((300, 256))
+
+
+Kind = Literal["cosine", "linear", "step decay", "exponential"]
+NAMES = ("as meant", "stepped per batch", "stepped by each process")
+
+
+def meant(kind: Kind, epochs: int) -> Schedule:
+    """A schedule whose step is one epoch: to 0 over the run, or to a thousandth in three drops, or evenly."""
+    return {
+        "cosine": schedules.cosine(epochs),
+        "linear": schedules.polynomial(epochs),
+        "step decay": schedules.step_decay(max(-(-epochs // 4), 1)),
+        "exponential": schedules.exponential(0.001 ** (1 / epochs)),
+    }[kind]
+
+
+@dataclass(frozen=True)
+class UnitCurves:
+    """factors: (3, epochs * per_epoch) of each batch's learning rate: as meant, per batch, by each process."""
+
+    factors: Array
+    epochs: int
+    per_epoch: int
+    processes: int
+
+    @property
+    def gone(self) -> Array:
+        """(3,) epochs until the factor is first below a hundredth; the whole run where it never is."""
+        low = self.factors < 0.01
+        first = np.where(low.any(axis=1), low.argmax(axis=1), low.shape[1])
+        return first / self.per_epoch
+
+    def summary(self) -> str:
+        means = ", ".join(f"{name} {row.mean():.3f}" for name, row in zip(NAMES, self.factors, strict=True))
+        return f"mean factor over {self.epochs} epochs of {self.per_epoch} batches: {means}"
+
+
+@experiment
+def unit_curves(
+    kind: Kind = "cosine",
+    epochs: Annotated[int, Linear(3, 30)] = 12,
+    per_epoch: Annotated[int, Log(4, 60)] = 20,
+    processes: Annotated[int, Linear(2, 8)] = 4,
+) -> UnitCurves:
+    """The learning rate that each batch gets from a schedule made for epochs. Deterministic.
+
+    As meant it is stepped once an epoch. Stepped after every batch it runs per_epoch times too fast; where each of N
+    processes steps the one that all share, N times too fast.
+    """
+    schedule, t = meant(kind, epochs), torch.arange(epochs * per_epoch)
+    epoch = t // per_epoch
+    rows = [schedule(count).numpy() for count in (epoch, t, processes * epoch)]
+    return UnitCurves(np.stack(rows), epochs, per_epoch, processes)

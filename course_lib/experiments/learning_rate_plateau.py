@@ -12,7 +12,7 @@ from course_lib.controls import Linear, Log, Progress, Show, experiment, silent,
 Array = NDArray[np.float64]
 
 EPOCHS = 120
-CURVATURES, STARTS = np.array([1.0, 0.004]), np.array([4.0, 900.0])  # of the two directions; theta^2 at the start
+CURVATURES, STARTS = (1.0, 0.004), (4.0, 900.0)  # of the two directions; theta^2 at the start
 UPDATES = 10  # in an epoch
 LR, FLOOR = 1.0, 1e-4  # the learning rate at the start, and the least that it is reduced to
 
@@ -50,12 +50,13 @@ def plateau(
     The expected loss is computed, not sampled: the only noise in the picture is that of looking.
     """
     errors = _errors(seed)
-    moment, lr, best, bad = STARTS.copy(), LR, np.inf, 0
-    start = float(CURVATURES @ moment / 2)
+    moments: tuple[float, ...] = STARTS
+    lr, best, bad = LR, np.inf, 0
+    start = loss_of(moments)
     losses, observed, lrs = [start], [start], [lr]
     for epoch in range(EPOCHS):
-        moment = after_epoch(moment, lr)
-        losses.append(float(CURVATURES @ moment / 2))
+        moments = after_epoch(moments, lr)
+        losses.append(loss_of(moments))
         seen = losses[-1] * max(1 + noise * errors[epoch], 0.01)
         observed.append(seen)
         lr, best, bad = observe(lr, best, bad, seen, patience=patience, factor=factor, threshold=threshold)
@@ -72,11 +73,18 @@ def observe(lr, best, bad, loss, *, patience, factor, threshold) -> tuple[float,
     return (max(factor * lr, FLOOR), best, 0) if bad > patience else (lr, best, bad)
 
 
-def after_epoch(moment: Array, lr: float) -> Array:
-    r"""E theta^2 of both directions after UPDATES updates with gradient noise of variance 1, by M <- a M + lr^2."""
-    a = (1 - lr * CURVATURES) ** 2
-    whole = a**UPDATES
-    return whole * moment + lr**2 * (1 - whole) / (1 - a)
+def loss_of(moments: tuple[float, ...]) -> float:
+    return sum(curvature * m / 2 for curvature, m in zip(CURVATURES, moments, strict=True))
+
+
+def after_epoch(moments: tuple[float, ...], lr: float) -> tuple[float, ...]:
+    """E theta^2 of both directions after UPDATES updates with gradient noise of variance 1, by M <- a M + lr^2."""
+    after = []
+    for curvature, moment in zip(CURVATURES, moments, strict=True):
+        a = (1 - lr * curvature) ** 2
+        whole = a**UPDATES
+        after.append(whole * moment + lr**2 * (1 - whole) / (1 - a))
+    return tuple(after)
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,10 +1,10 @@
-"""Drawings of schedules and of the noise floor under them. Each draws once and returns the function that redraws."""
+"""Drawings of schedules, rightly and wrongly counted, and of noise floors. Each draws once and returns its redraw."""
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from course_lib.experiments.learning_rate import Gallery, NoiseFloor
-from course_lib.plots.style import BLUE, GREEN, GREY, INK, ORANGE, RED
+from course_lib.experiments.learning_rate import NAMES, Gallery, NoiseFloor, UnitCurves
+from course_lib.plots.style import BLUE, GREEN, GREY, INK, LINES, ORANGE, RED
 
 
 def draw_gallery(result: Gallery, figure: Figure):
@@ -50,6 +50,25 @@ def draw_noise_floor(result: NoiseFloor, figure: Figure):
         floor.set_data(steps, result.floor.clip(1e-9))
         lr.set_data(steps[:-1], result.lrs.clip(1e-9))
         return measured, predicted, floor, lr
+
+    redraw(result)
+    return redraw
+
+
+def draw_unit_curves(result: UnitCurves, figure: Figure):
+    """The factor on the learning rate against the share of the run that is done, for the three ways of counting."""
+    axes = figure.subplots(1, 3, sharey=True)
+    lines = []
+    for ax, (color, _), name in zip(axes, LINES, NAMES, strict=False):
+        ax.set(xlabel="share of the run", ylabel="factor" if ax is axes[0] else " ", xlim=(0, 1), ylim=(-0.02, 1.05))
+        ax.set_title(name)
+        lines.append(ax.plot([], [], color=color, lw=1.2)[0])
+
+    def redraw(result: UnitCurves):
+        share = np.arange(result.factors.shape[1]) / result.factors.shape[1]
+        for line, row in zip(lines, result.factors, strict=True):
+            line.set_data(share, row)
+        return lines
 
     redraw(result)
     return redraw

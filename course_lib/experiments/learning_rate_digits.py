@@ -1,4 +1,4 @@
-"""What is a decaying learning rate worth on the digits, with clean labels and with wrong ones?"""
+"""What is a decaying learning rate worth on the digits, and what does one that counts in the wrong unit cost?"""
 
 import math
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.compare import Comparison, compare
-from course_lib.controls import Linear, Progress, Show, experiment, silent, unseen
+from course_lib.controls import Linear, Log, Progress, Show, experiment, silent, unseen
 from course_lib.experiments._learning_rate import batches_in, final, sweep, train
 from course_lib.experiments._stacked import single_threaded
-from course_lib.experiments.learning_rate import Decay, decaying
+from course_lib.experiments.learning_rate import NAMES, Decay, Kind, decaying, meant
 from course_lib.optim import Transform, chain, sgd
 from course_lib.schedules import scale_by_schedule
 
@@ -68,12 +68,12 @@ def decay_worth(
     progress: Progress = silent,
     show: Show = unseen,
 ) -> DecayWorth:
-    """SGD with batches of 16 under four schedules: each gets the best of seven learning rates, then new seeds.
+    """SGD with batches of 32 under four schedules: each gets the best of seven learning rates, then new seeds.
 
     A share `wrong` of the training labels is drawn anew. Learning rates are chosen by validation loss on three seeds of
     their own; the new seeds are measured on the test part.
     """
-    lrs, steps = np.geomspace(0.05, 1.0, 7), batches_in(epochs, 16)
+    lrs, steps = np.geomspace(0.1, 1.6, 7), batches_in(epochs, 32)
     fresh, tuning = range(seed, seed + seeds), range(seed + 500, seed + 503)
     tried: dict[str, Tried] = {}
     for name in progress(get_args(Decay)):
@@ -82,9 +82,54 @@ def decay_worth(
         def made(lr, schedule=schedule) -> Transform:
             return chain(sgd(lr), scale_by_schedule(schedule))
 
-        losses = sweep(made, lrs, tuning, epochs=epochs, batch=16, wrong=wrong)
+        losses = sweep(made, lrs, tuning, epochs=epochs, batch=32, wrong=wrong)
         best = float(lrs[losses.argmin()])
-        runs = train(made, {"lr": [best]}, fresh, epochs=epochs, batch=16, wrong=wrong, judge="test")
+        runs = train(made, {"lr": [best]}, fresh, epochs=epochs, batch=32, wrong=wrong, judge="test")
         tried = tried | {name: Tried(losses, best, final(runs, 1)[0], final(runs, 1, "validation_accuracy")[0])}
         show(DecayWorth(lrs, tried, wrong))
     return DecayWorth(lrs, tried, wrong)
+
+
+@dataclass(frozen=True)
+class UnitCost:
+    """accuracies[kind]: (3, seeds) test accuracy, rows as NAMES. Partial results lack kinds."""
+
+    accuracies: Mapping[str, Array]
+    processes: int
+
+    def cost(self, kind: str, mistake: int) -> Comparison:
+        """Accuracy as meant less that with the mistake (1 per batch, 2 by each process), paired by seed."""
+        rows = self.accuracies[kind]
+        return compare(rows[0], rows[mistake], names=(NAMES[0], NAMES[mistake]))
+
+    def summary(self) -> str:
+        lost = [f"{k} {', '.join(f'{100 * self.cost(k, m).mean:.1f}' for m in (1, 2))}" for k in self.accuracies]
+        return f"points of accuracy lost per batch, and by {self.processes} processes: " + "; ".join(lost)
+
+
+@experiment
+@single_threaded
+def unit_cost(
+    lr: Annotated[float, Log(0.1, 0.5)] = 0.4,
+    epochs: Annotated[int, Linear(4, 10)] = 8,
+    processes: Annotated[int, Linear(2, 8)] = 4,
+    seeds: Annotated[int, Linear(4, 8)] = 8,
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
+    show: Show = unseen,
+) -> UnitCost:
+    """Train on the digits with SGD, batches of 64, under each schedule counted in three ways; equal seeds pair up."""
+    each, per_epoch = range(seed, seed + seeds), batches_in(1, 64)
+    units, speeds = (per_epoch, 1, per_epoch), (1, 1, processes)
+    found: dict[str, Array] = {}
+    for kind in progress(get_args(Kind)):
+        schedule = meant(kind, epochs)
+
+        def counted(unit, speed, schedule=schedule) -> Transform:
+            return chain(sgd(lr), scale_by_schedule(lambda t: schedule(speed * (t / unit).floor())))
+
+        runs = train(counted, {"unit": units, "speed": speeds}, each, epochs=epochs, batch=64, judge="test")
+        found = found | {kind: final(runs, 3, "validation_accuracy")}
+        show(UnitCost(found, processes))
+    return UnitCost(found, processes)

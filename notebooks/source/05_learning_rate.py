@@ -1,0 +1,604 @@
+# %% [markdown]
+# # 5  Learning rate
+#
+# Ask which single number to tune if you may tune only one, and everybody says the learning rate. This lecture asks
+# how it should change while the run goes on, with the batch, and with what the loss does; which of the usual
+# recipes can be derived; and which hold up when they are measured over seeds.
+#
+# Lecture 2 left two reasons for changing it: no fixed number suits both a steep corner and a plain (2.4), and
+# noise leaves a floor that a smaller number lowers (2.5). You will also meet the cheapest way to ruin a run, which
+# is to count in the wrong unit, and put two pieces of folklore on trial.
+
+# %%
+import numpy as np
+from IPython.display import display
+
+from course_lib.checks import learning_rate as checks
+from course_lib.controls import Choice, Linear, Log
+from course_lib.experiments.learning_rate import gallery, noise_floor, unit_curves
+from course_lib.experiments.learning_rate_digits import decay_worth, unit_cost
+from course_lib.experiments.learning_rate_plateau import patience_sweep, plateau
+from course_lib.experiments.learning_rate_restarts import restarts
+from course_lib.experiments.learning_rate_scaling import batch_rule, horizons
+from course_lib.experiments.learning_rate_warmup import early_steps, warmup_worth
+from course_lib.experiments.lr_finder import finder_trial, range_curves
+from course_lib.plots.learning_rate import draw_gallery, draw_noise_floor, draw_unit_curves
+from course_lib.plots.learning_rate_digits import draw_decay_worth, draw_unit_cost
+from course_lib.plots.learning_rate_plateau import draw_patience_sweep, draw_plateau
+from course_lib.plots.learning_rate_restarts import draw_restarts
+from course_lib.plots.learning_rate_scaling import draw_batch_rule, draw_horizons
+from course_lib.plots.learning_rate_warmup import draw_early_steps, draw_warmup_worth
+from course_lib.plots.lr_finder import draw_finder_trial, draw_range_curves
+from course_lib.widgets import explore, picture, predict, questions
+
+# %% [markdown]
+# ## 5.1  What is a schedule?
+#
+# A function. Let $t = 0, 1, 2, \dots$ be the number of updates made so far. A **schedule** $s(t)$ is the factor by
+# which the next update multiplies the learning rate, $\eta_t = \eta\, s(t)$, and its peak is 1. So
+#
+# $$s(t) = \tfrac12 \left( 1 + \cos(\pi t / T) \right)$$
+#
+# is a cosine from 1 to 0 over $T$ updates, and a warm-up over $W$ updates is $s(t) = \min(t/W, 1)$. Functions can
+# be joined: `then(warmup(20), cosine(180), at=20)` is the one, and from update 20 on the other, counting from 0. In
+# `chain(adam(0.01), scale_by_schedule(s))` a schedule stands behind an optimizer, whose steps it multiplies.
+#
+# Two numbers say much about a schedule: where it ends, and its mean factor, the **area**. When the gradient changes
+# slowly, the sum of the learning rates is how far the run walks.
+
+# %% [markdown] tags=["predict"]
+# **Predict.** A cosine and a straight line, both from 1 to 0: which has the larger area? Now spend the first 40 of
+# 200 updates on a warm-up, with the cosine over the other 160: does the area grow, shrink, or stay?
+
+# %% [markdown]
+# Choose each `shape` in turn. Sliders that a shape has no use for do nothing.
+
+# %%
+explore(gallery, draw_gallery)
+
+# %% [markdown]
+# All three have the area $\tfrac12$: a cosine is symmetric about its middle, a warm-up is a triangle, and a triangle
+# with a cosine covers half of $W + (T - W)$. So "cosine against linear" at one peak is a fair race over the same
+# distance, while "cosine against constant" at one $\eta$ is not: the constant walks twice as far. Compare schedules
+# each at its own best $\eta$, as lecture 3 compared optimizers.
+#
+# Each of these is equal to the scheduler of `torch.optim.lr_scheduler` where torch has it, which the tests hold to
+# rounding. The difference is where the count lives. torch's scheduler is an object that you must step, so it can be
+# stepped wrongly (5.3). Here $t$ is part of the optimizer's state.
+
+# %% tags=["check"]
+cosine, line, warmed = gallery("cosine", warm=0), gallery("polynomial", warm=0), gallery("cosine", warm=40)
+assert max(abs(each.area - 0.5) for each in (cosine, line, warmed)) < 0.01
+assert warmed.peak == (40, 1.0)
+assert gallery("constant", warm=0).area == 1
+assert gallery("exponential", warm=0).area < 0.25 < 0.8 < gallery("warm-up, stable, decay").area
+
+# %% [markdown]
+# ## 5.2  What does decay do?
+#
+# In 2.5 a run of SGD on $\tfrac12\lambda\theta^2$ with gradient noise of variance $\sigma^2$ settled as a cloud of
+# variance $\eta\sigma^2 / (\lambda(2 - \eta\lambda))$. As a loss that is a **noise floor**:
+#
+# $$\text{floor}(\eta) = \frac{\lambda}{2} \cdot \frac{\eta\, \sigma^2}{\lambda\,(2 - \eta\lambda)}
+# = \frac{\eta\,\sigma^2}{2\,(2 - \eta\lambda)} .$$
+#
+# Now let $\eta$ fall while the run goes on. Does the loss follow the floor down?
+
+# %% tags=["predict"]
+below = predict(
+    "eta from 0.5 to 0 on a cosine of 200 updates: how many times lower does the loss end than with 0.5 throughout?",
+    Log(1, 1000),
+)
+below
+
+# %%
+ground = explore(noise_floor, draw_noise_floor)
+ground
+
+# %% [markdown]
+# It follows for most of the run, and then it does not: about 18 times lower, and not zero. To forget where it is
+# takes the run some $1/(\eta_t\lambda)$ updates. While that is short, the loss is at the floor of the moment. Near
+# the end $\eta_t$ is so small that the rest of the run is not long enough to forget, and the loss freezes. That is
+# why the very last part of a decay matters so little, and why, with a smaller `curvature`, it freezes earlier.
+#
+# A network has such a floor only while its gradients are noisy. Below, SGD trains the network of 2.6, now with ReLU
+# units, for four epochs in batches of 32, once on the digits as they are, once with a fifth of the training labels
+# drawn anew at random, so that no network can agree with all of them. Each schedule gets the best of seven learning
+# rates, chosen on seeds of its own; then eight new seeds are tested.
+
+# %%
+clean, noisy = decay_worth(wrong=0.0), decay_worth(wrong=0.2)
+display(picture(clean, draw_decay_worth), picture(noisy, draw_decay_worth))
+
+# %% [markdown]
+# With clean labels a constant learning rate is *not distinguishable* from cosine or linear decay: the network comes
+# to agree with nearly every example, the gradients of single examples vanish, and the floor sinks by itself. With wrong
+# labels the noise stays. Then the constant learning rate loses by nearly a fifth in test loss and two points in
+# accuracy, although it was allowed a smaller $\eta$: its best is 0.25, and the decaying ones take 1. That is what
+# decay buys: a start four times as fast *and* a low end, instead of a compromise.
+
+# %% tags=["check"]
+assert abs(ground.result.floor[0] / ground.result.predicted[-1] - 18) < 1
+assert abs(ground.result.measured[-1] / ground.result.predicted[-1] - 1) < 0.2
+assert ground.result.lag > 100
+assert clean.against_constant("cosine").higher is clean.against_constant("linear").higher is None
+assert noisy.against_constant("cosine").higher == noisy.against_constant("linear").higher == 0  # constant is higher
+assert 1.1 < noisy.ratio("linear") < 1.25
+assert 2 < noisy.points("cosine") < noisy.points("linear") < 3
+assert noisy.tried["linear"].lr > 3 * noisy.tried["constant"].lr
+below.reveal(ground.result.floor[0] / ground.result.predicted[-1])
+
+# %% [markdown]
+# ## 5.3  What if the schedule counts the wrong thing?
+#
+# A scheduler made for epochs, `CosineAnnealingLR(optimizer, T_max=epochs)`, is to be stepped once an epoch. Two
+# mistakes are made again and again:
+#
+# - `scheduler.step()` stands inside the loop over batches. With 20 batches an epoch it runs 20 times too fast.
+# - $N$ processes train together, and each one steps the schedule that they share: $N$ times too fast. (Hugging Face's
+#   Accelerate does so on purpose, and is right if the length was counted in the batches of a single process.)
+#
+# Nothing crashes. Move `kind` and `processes`.
+
+# %% tags=["predict"]
+hidden = predict(
+    "Stepped per batch instead of per epoch: under which schedule does test accuracy suffer least?",
+    Choice(("cosine", "linear", "step decay", "exponential")),
+)
+hidden
+
+# %%
+counted, cost = explore(unit_curves, draw_unit_curves), unit_cost()
+display(counted, picture(cost, draw_unit_cost))
+
+# %% [markdown]
+# Three of the four are at zero before the first epoch or two are over, and the run stands still from there: 20, 41
+# and 48 points of accuracy are gone. With four processes it is 3 to 5 points, little enough to blame on something
+# else.
+#
+# torch's cosine alone forgives both, and that is the worst case. Past its end it climbs again, so a schedule that
+# runs 17 times too fast swings between 1 and 0, its mean factor is still $\tfrac12$, and the accuracy is not
+# distinguishable from that of the right one. A mistake that costs nothing on this problem is not found on this
+# problem. So do not judge a schedule by the loss: **plot the learning rate that the optimizer used**, at every
+# update.
+
+# %% tags=["check"]
+assert all(cost.cost(kind, m).higher == 0 for kind in ("linear", "step decay", "exponential") for m in (1, 2))
+lost = [100 * cost.cost(kind, 1).mean for kind in ("linear", "step decay", "exponential")]
+assert np.allclose(lost, [20, 41, 48], atol=3)
+assert all(2.5 < 100 * cost.cost(kind, 2).mean < 5.5 for kind in ("linear", "step decay", "exponential"))
+assert cost.cost("cosine", 1).higher is cost.cost("cosine", 2).higher is None
+assert abs(unit_curves("cosine").factors[1].mean() - 0.5) < 0.02
+hidden.reveal(min(cost.accuracies, key=lambda kind: cost.cost(kind, 1).mean))
+
+# %% [markdown]
+# ## 5.4  What does a warm-up do for Adam?
+#
+# Adam divides a mean of gradients by the root of a mean of squared ones, $\Delta = -\eta\, \hat m / (\sqrt{\hat v} +
+# \varepsilon)$. At the first update both means are of a single gradient, so every coordinate moves by $\eta$, in a
+# direction that one batch decided. Later the gradients in $\hat m$ cancel in part. If they are independent noise, the
+# root mean square of the update is
+#
+# $$\eta\, \sqrt{\frac{1 - \beta_1}{1 + \beta_1} \cdot \frac{1 + \beta_1^t}{1 - \beta_1^t}}, \qquad t = 1, 2, \dots$$
+#
+# which is $\eta$ at first and $0.23\,\eta$ in the end. The hats are the bias correction; without it the update is
+# multiplied by $(1 - \beta_1^t) / \sqrt{1 - \beta_2^t}$.
+
+# %% [markdown] tags=["predict"]
+# **Predict.** Without bias correction, is the first update too long or too short, and is the first one the worst?
+# Then, for a network of three hidden layers: at which learning rates will a warm-up of 20 updates lower the
+# validation loss: below the best one, at the best, above it?
+
+# %%
+early = explore(early_steps, draw_early_steps)
+early
+
+# %% [markdown]
+# Leaving out the correction does not make updates short, though $m$ starts at zero: $v$ starts at zero as well, it is
+# slower, and it stands under a root in the denominator. The first update is 3.2 times too long, and the twelfth 6.6
+# times. Switch `gradients` to `digits`: real gradients agree with each other a little, so the updates settle at a
+# third of $\eta$ instead of a quarter. So there is something to warm up from. Is it worth it? Eight learning rates,
+# with and without warm-up, six seeds; a cosine takes the rest of the updates, so that the areas are equal (5.1).
+
+# %%
+adam, raw = warmup_worth(), warmup_worth("Adam without correction")
+display(picture(adam, draw_warmup_worth), picture(raw, draw_warmup_worth))
+
+# %% [markdown]
+# Not on this network. At the best learning rate there is no difference to be seen; at the four below it the warm-up
+# makes things *worse*, since there every update counts; above it the seeds scatter too much to tell. What the
+# correction does is plain, on the other hand: without it the best learning rate is eight times lower, and a warm-up
+# does not bring it back, since $v$ takes not 20 but some $1/(1 - \beta_2) = 1000$ updates to fill.
+#
+# Why, then, does everybody warm up? Because there are networks where the first updates do harm that the rest of the
+# run does not repair: transformers with the norm after the sum (Xiong et al. 2020), very large batches (Goyal et al.
+# 2017), any start with a large curvature (Gilmer et al. 2022). Then the gain is that the run survives at all. Where
+# it would have survived anyway, as here, you pay a few updates for insurance.
+
+# %% tags=["check"]
+assert np.allclose(early.result.corrected[0], 1)
+assert np.allclose(early.result.noise[-1], 0.23, atol=0.005)
+assert np.allclose([early.result.uncorrected[0], *early.result.peak], [3.16, 12, 6.57], atol=0.01)
+assert abs(early_steps("digits").corrected[-20:].mean() - 1 / 3) < 0.03
+assert adam.at_best.higher is raw.at_best.higher is None
+assert [c.higher for c in adam.by_lr[:4]] == [1, 1, 1, 1]  # with warm-up the loss is higher
+assert [c.higher for c in adam.by_lr[4:]] == [None] * 4
+assert abs(adam.best("none")[0] / raw.best("none")[0] - 8) < 0.1
+
+# %% [markdown]
+# ## 5.5  If the batch grows, what must the learning rate do?
+#
+# Train for a fixed number of epochs, so $n / B$ updates of batch size $B$. While noise sets the learning rate:
+#
+# - **SGD: linear.** An update goes $\eta\, G$ along the full gradient $G$. For the same way per epoch, $\eta$ must
+#   grow like $B$; and then the noise, $\eta / B$, stays as it was (2.8).
+# - **Adam: square root.** The denominator $\sqrt v$ is about the size of the batch's noise, $\sigma / \sqrt B$. So the
+#   way along the signal is $\eta\, G \sqrt B / \sigma$: each update already grows with $\sqrt B$. For the same way per
+#   epoch $\eta$ must grow by another $\sqrt B$ (Malladi et al. 2022, who scale $\beta_1$ and $\beta_2$ as well).
+#
+# Batches from 8 to 256, two epochs, 13 learning rates, six seeds. For each seed and batch the best learning rate is
+# read off the validation loss.
+
+# %% tags=["predict"]
+growth = predict("From batch 8 to batch 64: by what factor does Adam's best learning rate grow?", Log(0.5, 20))
+growth
+
+# %%
+linear, root = batch_rule("SGD"), batch_rule("Adam")
+display(picture(linear, draw_batch_rule), picture(root, draw_batch_rule))
+
+# %% [markdown]
+# Up to 64 the best learning rate grows like $B$ to the power 0.95, interval from 0.87 to 1.04, for SGD, and 0.51,
+# from 0.41 to 0.61, for Adam. Each interval holds its rule and excludes the other's. On the right is what it costs to
+# tune at batch 8 and follow the rule from there: nothing at first.
+#
+# Then SGD's rule breaks, and it breaks hard. From 64 to 256 its best learning rate stays where it is, near 1.3. There
+# it is the curvature that sets the limit, as in 2.8, and at 128 the rule asks for twice that: the loss explodes.
+# Adam's rule holds to the end of the picture. What you lose by scaling too little is some time; what you lose by
+# scaling too much is the run.
+
+# %% tags=["check"]
+assert 0.75 < linear.slope().low < 1 < linear.slope().high
+assert root.slope().low < 0.5 < root.slope().high < 0.75
+assert np.allclose([linear.slope().mean, root.slope().mean], [0.95, 0.51], atol=0.03)
+assert (linear.holds_to, root.holds_to) == (64, 256)
+assert linear.followed[4] > 10
+assert 1.1 < linear.best[3:].mean(axis=1).min() < linear.best[3:].mean(axis=1).max() < 1.4
+growth.reveal(float(np.exp(np.log(root.best[3] / root.best[0]).mean())))
+
+# %% [markdown]
+# ## 5.6  What if the schedule looks at the loss?
+#
+# **Reduce on plateau** is no function of the step. It is a state machine: the learning rate $\eta$, the lowest loss yet
+# $\ell^*$, and the number $b$ of observations in a row that were no better. At each new loss $\ell$:
+#
+# $$\ell < \ell^*: \ \ \ell^* \leftarrow \ell,\ b \leftarrow 0; \qquad
+# \text{otherwise } b \leftarrow b + 1; \qquad
+# b > \text{patience}: \ \ \eta \leftarrow \gamma\, \eta,\ b \leftarrow 0 .$$
+#
+# That sounds like what you would do by hand. Below it runs on a bowl with a steep direction, which has a noise floor,
+# and a flat one, which takes long. The loss itself is computed exactly, and falls at every epoch until it is at the
+# floor. But the machine sees it with an error of 10 %, as one does on a small validation set.
+
+# %% [markdown] tags=["predict"]
+# **Predict.** With patience 0, after how many epochs does the machine first see a plateau that is not there? From 0
+# to 20, which patience ends lowest? And if the error of looking is doubled, does the best patience grow?
+
+# %%
+machine, sweep = explore(plateau, draw_plateau), patience_sweep()
+display(machine, picture(sweep, draw_patience_sweep))
+
+# %% [markdown]
+# The lowest of $k$ observations is not a typical one but the luckiest, some $\sqrt{2 \ln k}$ deviations too low.
+# Against it an honest observation looks like no progress. So with patience 0 the first reduction comes after three
+# epochs or so, and after fifteen the learning rate is at its minimum: the flat direction has hardly begun to move,
+# and the loss ends nearly nine times higher than with patience 9. Too much patience costs, too, since the reduction
+# comes late. With twice the error the best patience is 16, with none it is 0.
+#
+# So patience is not a matter of taste: it has to outlast the luck of one observation. Lower the error instead if you
+# can, by a larger validation set or a running mean. Or decide beforehand, by a schedule that does not look.
+
+# %% tags=["check"]
+assert abs(sweep.first[0].mean() - 3) < 1
+assert plateau(patience=0).reductions[-1] == 15
+assert [patience_sweep(noise=noise).best for noise in (0.0, 0.1, 0.2)] == [0, 9, 16]
+assert 8 < sweep.ends[0].mean() / sweep.ends[9].mean() < 9
+assert sweep.ends[20].mean() > 1.3 * sweep.ends[9].mean()
+
+# %% [markdown]
+# ## 5.7  Folklore on trial: "the LR finder gives you the learning rate"
+#
+# The **range test** (Smith 2017) trains for 100 updates or so while the learning rate grows from far too small to far
+# too large, and watches the loss. Two common rules read a suggestion off the smoothed curve: *steepest*, where the loss
+# falls fastest, and *minimum / 10*, a tenth of where it is lowest. It is nothing but training under the schedule
+# $s(t) = r^t$ with $r > 1$, so `range_test` in the library is that, for many seeds at once.
+#
+# Before you look: what decides where the curve falls fastest? Is it a property of the network?
+
+# %% tags=["predict"]
+moved = predict(
+    "The same test over the same range with 200 updates instead of 50. SGD's steepest-descent suggestion is then",
+    Choice(("about the same", "several times lower", "several times higher")),
+)
+moved
+
+# %%
+finder = explore(range_curves, draw_range_curves)
+finder
+
+# %% [markdown]
+# Move `steps`: the suggestion moves. From 50 updates to 200 it falls to about a seventh. A curve falls where the sum of
+# the learning rates so far has grown large enough to learn something, and a slower test has that sum earlier. The
+# best learning rate for training knows nothing of this.
+#
+# So to the trial. For each optimizer: a true sweep of 13 learning rates on three seeds; then eight new seeds, each
+# trained with the best of the sweep and with what a range test on its own start and batches suggests. The **regret** is
+# the test loss at the suggestion over that at the best, paired by seed. It takes a few seconds, and you may stop it.
+
+# %%
+trial = explore(finder_trial, draw_finder_trial)
+trial
+
+# %%
+large = finder_trial(batch=256)
+picture(large, draw_finder_trial)
+
+# %% [markdown]
+# It depends on whom you ask, and by which rule.
+#
+# - **SGD**: both suggestions are too low, three to eight times, and the loss is 1.7 to 3.5 times that of the best. From
+#   batch 64 to 256 the best learning rate nearly doubles, and the suggestions stay where they are.
+# - **Adam and momentum, minimum / 10**: within a fifth of the best loss in all four cases. That is a usable start.
+# - **Steepest**: with batch 256 between 1.8 and 3.1 times the best loss, whatever the optimizer.
+#
+# Guilty, then, of overclaiming. The test finds the upper end reliably, where runs diverge, and that is worth 100
+# updates. The best learning rate is somewhere below it, how far depends on the optimizer, the batch and the length of
+# *your* run, and "a tenth" is a guess that happens to suit some of them. Use it to place a sweep, not to replace it.
+
+# %% tags=["check"]
+fifty, longer = (range_curves("SGD", steps=n).suggested["steepest"] for n in (50, 200))
+assert 6 < np.exp(np.log(fifty / longer).mean()) < 8.5
+tried = [result.tried for result in (trial.result, large)]
+plain = [t["SGD"].regret(rule) for t in tried for rule in ("steepest", "minimum / 10")]
+assert all(c.higher == 0 and 1.7 < np.exp(c.mean) < 3.6 for c in plain)  # the suggestion's loss is higher
+assert all(t[name].ratio("minimum / 10") < 1.2 for t in tried for name in ("momentum", "Adam"))
+assert all(t.regret("steepest").higher == 0 and 1.7 < t.ratio("steepest") < 3.2 for t in large.tried.values())
+assert tried[1]["SGD"].best / tried[0]["SGD"].best > 1.7 > 7 * 1.7 * tried[1]["SGD"].off("minimum / 10")
+moved.reveal("several times lower")
+
+# %% [markdown]
+# ## 5.8  Folklore on trial: "warm restarts escape local minima"
+#
+# Under **warm restarts** (SGDR, Loshchilov and Hutter 2017) the learning rate falls on a cosine, jumps back to its
+# peak, and falls again. At each jump the loss shoots up, and the picture in one's head is a ball kicked out of its
+# valley into a deeper one. If so, the ends of two cycles lie in different valleys with a ridge between them. That can
+# be measured: walk on the straight line from one network to the other and look how far the training loss rises above
+# the straight line between its ends, the **barrier**.
+#
+# Four cosines of three epochs each, SGD with $\eta = 0.6$, batches of 16, eight seeds. For comparison, the barrier
+# between networks of two different seeds, which certainly lie in different valleys, and a single cosine over all
+# twelve epochs.
+
+# %% tags=["predict"]
+ridge = predict(
+    "The barrier between two ends of cycles, as a share of that between two seeds, on average", Linear(0, 1)
+)
+ridge
+
+# %%
+kicked = restarts()
+picture(kicked, draw_restarts)
+
+# %% [markdown]
+# There is no barrier, in any seed, between any two cycles: on the way from one end to the next the loss falls all the
+# time. Between two seeds it rises to some hundred times what it is at the ends. So the ball stays in its valley; what
+# shoots up at a restart is the noise floor of 5.2, and when it sinks again the run is farther along the same valley.
+#
+# Nor does it help: in test accuracy restarts are not distinguishable from one cosine of the same length. With a
+# fifth of the labels wrong, both findings are the same. (Gotmare et al. 2019 look at larger networks, and do not find
+# the usual reasons supported either. A straight line without a barrier proves that two networks lie in one valley; a
+# barrier on it would not prove the opposite, since there may be a way around.) What restarts do give is a usable
+# network at the end of every cycle, and 5.9 has a cheaper way to that.
+
+# %% tags=["check"]
+mislabeled = restarts(wrong=0.2, cycles=2, seeds=6)
+for run in (kicked, mislabeled):
+    assert run.barriers.max() < 1e-3 < 0.2 < run.stranger_barriers.min()
+    assert run.gain.higher is None
+assert (np.diff(kicked.lines, axis=1) < 0).all()
+assert 50 < (kicked.strangers.max(axis=0) / kicked.strangers[0]).mean() < 200
+ridge.reveal(float(kicked.barriers.mean() / kicked.stranger_barriers.mean()))
+
+# %% [markdown]
+# ## 5.9  Frontier: must you know when you will stop?
+#
+# *This section is recent research.* A cosine has to know its end. Stop it half way and the learning rate is still
+# high; want to go on, and it is zero. Three answers:
+#
+# - **Warm-up, stable, decay** (Hu et al. 2024; Hägele et al. 2024): stay at the peak, and branch off a short line to 0
+#   whenever a model is wanted. One long run serves all lengths.
+# - **Schedule-free** (Defazio et al. 2024): no decay at all; the model is a running average of where the run has been.
+# - **Linear to zero** does need its end, but not the cosine's shape: theory for the last iterate favors the straight
+#   line (Defazio et al. 2023).
+#
+# SGD on the digits with a fifth of the labels wrong, one, two and four epochs. Every plan has a single learning rate,
+# chosen at four epochs. "Stable, decay" spends the last fifth on its decay.
+
+# %% [markdown] tags=["predict"]
+# **Predict.** Against a cosine made for exactly this length, how much higher is the test loss of each plan after one,
+# two and four epochs? Which of them is clearly worse?
+
+# %%
+ends = horizons()
+picture(ends, draw_horizons)
+
+# %% [markdown]
+# Only the constant learning rate is clearly worse, by about a fifth at every length. The others are within a few
+# percent of the cosine, and no interval excludes it: not distinguishable, with eight seeds. That includes the two
+# that did not have to know the length. Models for all three lengths cost seven epochs with cosines, each begun anew,
+# and 4.6 with one stable run and three branches.
+#
+# So the shape of the decay hardly matters here, as long as there is one. What the averaging does is the same thing by
+# other means: the mean of a cloud of points lies closer to its center than any one of them (2.5).
+
+# %% tags=["check"]
+assert all(ends.against_cosine("constant", i).higher == 0 for i in range(3))
+assert ((ends.ratio("constant") > 1.15) & (ends.ratio("constant") < 1.3)).all()
+for plan in ("linear", "stable, decay", "schedule-free"):
+    assert all(ends.against_cosine(plan, i).higher is None for i in range(3))
+    assert (abs(ends.ratio(plan) - 1) < 0.05).all()
+assert np.allclose(ends.price, (7, 4.6))
+
+# %% [markdown]
+# ## Summary
+#
+# - A schedule is a function of the number of updates, multiplied onto the learning rate. Look at its area and its end;
+#   compare schedules each at its own best learning rate.
+# - Decay lowers the noise floor $\eta\sigma^2/(2(2 - \eta\lambda))$, until forgetting takes longer than the run still
+#   lasts. Without noise that stays, it brings nothing.
+# - Plot the learning rate that was used. A schedule stepped per batch or by every process ruins a run in silence;
+#   torch's cosine even hides it.
+# - Adam's first update is $\eta$ in every coordinate, four times a later one in pure noise. A warm-up is insurance; on
+#   this network it brought nothing.
+# - Best learning rate against batch: linear for SGD up to the curvature's limit, square root for Adam.
+# - Reduce-on-plateau compares with the luckiest loss yet: patience has to outlast that luck.
+# - The range test finds the upper end. The best learning rate it does not know.
+# - Warm restarts stayed in their valley, and ended where one cosine ended.
+# - You need a decay; you need not know from the start when.
+
+# %% [markdown]
+# ## Exercises
+#
+# Replace each `...`. The cell after it says what it verified or, if it can, which mistake you made. All arguments are
+# numbers, if nothing else is said.
+#
+# **1. Warm-up, then cosine.** Return the factor of update `t`, the number of updates made so far: a line from 0 that
+# reaches 1 at `t = warm`, then half a cosine that reaches 0 at `t = total`.
+
+
+# %% tags=["exercise"]
+def warmup_cosine(t, warm, total):
+    ### BEGIN SOLUTION
+    if t < warm:
+        return t / warm
+    return (1 + np.cos(np.pi * (t - warm) / (total - warm))) / 2
+    ### END SOLUTION
+
+
+# %% tags=["exercise-check"]
+verdict = checks.check_warmup_cosine(warmup_cosine)
+### BEGIN HIDDEN TESTS
+assert verdict.passed, verdict
+### END HIDDEN TESTS
+verdict
+
+# %% [markdown]
+# **2. Warm restarts.** Return the factor of update `t`: half a cosine from 1 towards 0 over `period` updates, then anew
+# from 1, each time over `growth` times as many (torch's `T_0` and `T_mult`; `growth` is a whole number of at least 1).
+
+
+# %% tags=["exercise"]
+def sgdr(t, period, growth):
+    ### BEGIN SOLUTION
+    while t >= period:
+        t, period = t - period, period * growth
+    return (1 + np.cos(np.pi * t / period)) / 2
+    ### END SOLUTION
+
+
+# %% tags=["exercise-check"]
+verdict = checks.check_sgdr(sgdr)
+### BEGIN HIDDEN TESTS
+assert verdict.passed, verdict
+### END HIDDEN TESTS
+verdict
+
+# %% [markdown]
+# **3. Reduce on plateau.** One observation: return the new `lr`, `best` and `bad`. A loss is better if it is below
+# `best`. The learning rate is multiplied by `factor` when more than `patience` observations in a row were no better.
+
+
+# %% tags=["exercise"]
+def observe(lr, best, bad, loss, factor, patience):
+    ### BEGIN SOLUTION
+    best, bad = (loss, 0) if loss < best else (best, bad + 1)
+    return (factor * lr, best, 0) if bad > patience else (lr, best, bad)
+    ### END SOLUTION
+
+
+# %% tags=["exercise-check"]
+verdict = checks.check_plateau(observe)
+### BEGIN HIDDEN TESTS
+assert verdict.passed, verdict
+### END HIDDEN TESTS
+verdict
+
+# %% [markdown]
+# **4. A range test's suggestion.** `lrs` and `losses` are numpy arrays, one entry for each update. Smooth the losses by
+# $m_t = s\, m_{t-1} + (1 - s)\, \ell_t$ with $m_0 = 0$ and $s$ = `smoothing`, correct the bias, $\hat m_t = m_t / (1 -
+# s^t)$ for $t = 1, 2, \dots$, and return a tenth of the learning rate where $\hat m$ is lowest.
+
+
+# %% tags=["exercise"]
+def suggest(lrs, losses, smoothing):
+    ### BEGIN SOLUTION
+    mean, curve = 0.0, []
+    for t, loss in enumerate(losses, start=1):
+        mean = smoothing * mean + (1 - smoothing) * loss
+        curve.append(mean / (1 - smoothing**t))
+    return lrs[np.argmin(curve)] / 10
+    ### END SOLUTION
+
+
+# %% tags=["exercise-check"]
+verdict = checks.check_suggest(suggest)
+### BEGIN HIDDEN TESTS
+assert verdict.passed, verdict
+### END HIDDEN TESTS
+verdict
+
+# %% [markdown]
+# **5. The learning rate for another batch.** `lr` was tuned for `batch`. Return what the rule of 5.5 gives for
+# `new_batch`; `optimizer` is `"sgd"` or `"adam"`.
+
+
+# %% tags=["exercise"]
+def scaled_lr(lr, batch, new_batch, optimizer):
+    ### BEGIN SOLUTION
+    ratio = new_batch / batch
+    return lr * (ratio if optimizer == "sgd" else np.sqrt(ratio))
+    ### END SOLUTION
+
+
+# %% tags=["exercise-check"]
+verdict = checks.check_scaled_lr(scaled_lr)
+### BEGIN HIDDEN TESTS
+assert verdict.passed, verdict
+### END HIDDEN TESTS
+verdict
+
+# %% [markdown]
+# ## Interview questions
+#
+# Answer aloud before you unfold. Each answer is backed by a call that you can run.
+
+# %%
+questions("05_learning_rate")
+
+# %% [markdown]
+# ## References
+#
+# - L. N. Smith, *Cyclical Learning Rates for Training Neural Networks*, 2017: the range test. L. N. Smith, N. Topin,
+#   *Super-Convergence*, 2018: one cycle.
+# - I. Loshchilov, F. Hutter, *SGDR: Stochastic Gradient Descent with Warm Restarts*, 2017.
+# - P. Goyal et al., *Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour*, 2017: linear scaling and warm-up.
+# - A. Gotmare, N. S. Keskar, C. Xiong, R. Socher, *A Closer Look at Deep Learning Heuristics: Learning Rate Restarts,
+#   Warmup and Distillation*, 2019.
+# - L. Liu et al., *On the Variance of the Adaptive Learning Rate and Beyond*, 2020. R. Xiong et al., *On Layer
+#   Normalization in the Transformer Architecture*, 2020. J. Gilmer et al., *A Loss Curvature Perspective on Training
+#   Instabilities of Deep Learning Models*, 2022.
+# - S. Malladi, K. Lyu, A. Panigrahi, S. Arora, *On the SDEs and Scaling Rules for Adaptive Gradient Algorithms*, 2022.
+# - A. Defazio, A. Cutkosky, H. Mehta, K. Mishchenko, *Optimal Linear Decay Learning Rate Schedules and Further
+#   Refinements*, 2023. A. Defazio et al., *The Road Less Scheduled*, 2024.
+# - S. Hu et al., *MiniCPM*, 2024. A. Hägele et al., *Scaling Laws and Compute-Optimal Training Beyond Fixed Training
+#   Durations*, 2024.
