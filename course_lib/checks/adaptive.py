@@ -1,4 +1,4 @@
-"""Checks of lecture 04: AdaGrad's step, and the factor that bias correction takes away.
+"""Checks of lecture 04: AdaGrad's step, on numpy arrays; AMSGrad's is beside it, in a file of its own.
 
 Adam and AdamW are judged by the conformance suite, `course_lib.checks.optimizers`.
 """
@@ -12,7 +12,7 @@ from course_lib.checks.adaptive_amsgrad import check_amsgrad_step
 from course_lib.checks.optimizers import check_adam, check_adamw, check_rmsprop
 from course_lib.checks.verdict import Case, Mutant, Verdict, judge
 
-__all__ = ["check_adagrad_step", "check_adam", "check_adamw", "check_amsgrad_step", "check_overshoot", "check_rmsprop"]
+__all__ = ["check_adagrad_step", "check_adam", "check_adamw", "check_amsgrad_step", "check_rmsprop"]
 
 
 def adagrad(theta, total, grad, lr, eps):
@@ -106,66 +106,4 @@ def check_adagrad_step(fn: Any) -> Verdict:
         outputs=("theta", "total"),
         verified="adds the square to the coordinate's own sum, then divides by the sum's root, eps outside, any shape",
         tolerance=1e-10,
-    )
-
-
-def overshoot(t, b1, b2):
-    return (1 - b1**t) / np.sqrt(1 - b2**t)
-
-
-OVERSHOOT_MUTANTS = (
-    Mutant(
-        "upside down",
-        "That is the corrected step over the uncorrected one: the quotient is upside down.",
-        lambda t, b1, b2: 1 / overshoot(t, b1, b2),
-    ),
-    Mutant(
-        "no root",
-        "v is divided by 1 - b2^t, but the step divides by its root: a square root is missing.",
-        lambda t, b1, b2: (1 - b1**t) / (1 - b2**t),
-    ),
-    Mutant(
-        "first step only",
-        "That is the factor of the first step, at every t: the corrections are 1 - b1^t and 1 - b2^t.",
-        lambda t, b1, b2: overshoot(1, b1, b2),
-    ),
-    Mutant(
-        "t off by one",
-        "The count is one behind or ahead: the first step is t = 1.",
-        lambda t, b1, b2: overshoot(t + 1, b1, b2),
-    ),
-    Mutant(
-        "t off by one",
-        "The count is one behind or ahead: the first step is t = 1.",
-        lambda t, b1, b2: (1 - b1 ** (t - 1)) / np.sqrt(max(1 - b2 ** (t - 1), 1e-300)),
-    ),
-    Mutant(
-        "only v",
-        "That is the effect of v alone: m, too, starts at 0, which makes the step smaller by 1 - b1^t.",
-        lambda t, b1, b2: 1 / np.sqrt(1 - b2**t),
-    ),
-    Mutant(
-        "only m",
-        "That is the effect of m alone: v, too, starts at 0, and its root stands under the step.",
-        lambda t, b1, b2: 1 - b1**t,
-    ),
-    Mutant(
-        "betas exchanged",
-        "b1 and b2 have changed places: b1 belongs to m, above, and b2 to v, below.",
-        lambda t, b1, b2: overshoot(t, b2, b1),
-    ),
-)
-
-
-def check_overshoot(fn: Any) -> Verdict:
-    """Judge fn(t, b1, b2) -> how many times too long Adam's t-th step is without bias correction, eps 0."""
-    settings = ((1, 0.9, 0.999), (12, 0.9, 0.999), (300, 0.9, 0.99), (2, 0.5, 0.8), (5, 0.0, 0.95))
-    return judge(
-        "overshoot",
-        fn,
-        overshoot,
-        [Case(f"t {t}, b1 {b1:g}, b2 {b2:g}", {"t": t, "b1": b1, "b2": b2}) for t, b1, b2 in settings],
-        OVERSHOOT_MUTANTS,
-        outputs=("factor",),
-        verified="is (1 - b1^t) / sqrt(1 - b2^t), at the first step and later, with and without momentum",
     )
