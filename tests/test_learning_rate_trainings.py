@@ -17,7 +17,15 @@ from course_lib.experiments._learning_rate import (
 )
 from course_lib.experiments.learning_rate_digits import decay_worth, unit_cost
 from course_lib.experiments.learning_rate_restarts import barrier, between, restarts
-from course_lib.experiments.learning_rate_scaling import METHODS, BatchRule, batch_rule, horizons, landing, plan
+from course_lib.experiments.learning_rate_scaling import (
+    METHODS,
+    BatchRule,
+    averaged,
+    batch_rule,
+    horizons,
+    landing,
+    scheduled,
+)
 from course_lib.experiments.learning_rate_warmup import warmup_worth
 from course_lib.models import mlp
 from course_lib.optim import Stepper, schedule_free, sgd
@@ -208,8 +216,10 @@ def test_a_landing_is_the_average_of_the_run_without_it():
 
 @pytest.mark.parametrize("method", ["constant", "stable, decay", "schedule-free"])
 def test_runs_of_different_lengths_share_their_path_until_the_short_one_ends(method):
-    short, long = (train(plan(method, batches_in(e, 64)), {"lr": [0.4]}, [1], epochs=e, batch=64) for e in (1, 2))
+    kind = METHODS.index(method)
+    make, hyper = (averaged, {}) if method == "schedule-free" else (scheduled, {"kind": [kind]})
+    short, long = (train(make(batches_in(e, 64)), {"lr": [0.4], **hyper}, [1], epochs=e, batch=64) for e in (1, 2))
     shared = 17 - 17 // 5 if method == "stable, decay" else 17
     torch.testing.assert_close(short.loss[:, :shared], long.loss[:, :shared], rtol=1e-5, atol=1e-5)
-    assert method in METHODS
+    assert len(short.loss[0]) == 17
     assert geometric_mean(final(short, 1)).shape == (1,)

@@ -103,18 +103,26 @@ HORIZONS = np.array([1, 2, 4])  # epochs
 METHODS = ("constant", "cosine", "linear", "stable, decay", "schedule-free")
 
 
-def plan(method: str, steps: int) -> Callable[..., Transform]:
-    """lr -> SGD that is to be tested after `steps` updates. Stable, decay: the last fifth is a line to 0."""
+def scheduled(steps: int) -> Callable[..., Transform]:
+    """(lr, kind) -> SGD for a run of `steps` updates under the schedule METHODS[kind]; kind may be a () tensor.
+
+    Stable, decay: the last fifth is a line to 0.
+    """
     late = steps // 5
-    if method == "schedule-free":
-        return lambda lr: landing(schedule_free(sgd(lr), 0.9), steps)
-    schedule = {
-        "constant": constant(),
-        "cosine": cosine(steps),
-        "linear": polynomial(steps),
-        "stable, decay": warmup_stable_decay(0, steps - late, late),
-    }[method]
-    return lambda lr: chain(sgd(lr), scale_by_schedule(schedule))
+    four = (constant(), cosine(steps), polynomial(steps), warmup_stable_decay(0, steps - late, late))
+
+    def made(lr, kind) -> Transform:
+        def schedule(t):
+            return sum(torch.where(torch.as_tensor(kind) == i, s(t), 0.0) for i, s in enumerate(four))
+
+        return chain(sgd(lr), scale_by_schedule(schedule))
+
+    return made
+
+
+def averaged(steps: int) -> Callable[..., Transform]:
+    """lr -> schedule-free SGD whose model is its average after `steps` updates."""
+    return lambda lr: landing(schedule_free(sgd(lr), 0.9), steps)
 
 
 def landing(base: Transform, steps: int) -> Transform:
@@ -132,7 +140,7 @@ def landing(base: Transform, steps: int) -> Transform:
 class Horizons:
     """epochs: (3,) the horizons. tested[method]: (3, seeds) test loss. lrs[method]: chosen at 4 epochs, used at all.
 
-    Partial results lack methods.
+    Partial results have fewer horizons.
     """
 
     epochs: NDArray[np.int64]
@@ -178,16 +186,21 @@ def horizons(
     lengths share their path until a decay begins: one long run would have done.
     """
     grid, fresh, tuning = np.geomspace(0.1, 1.0, 6), range(seed, seed + seeds), range(seed + 500, seed + 503)
+    steps, kinds = batches_in(4, batch), range(len(METHODS) - 1)
+    pairs = {"lr": [*grid.tolist()] * len(kinds), "kind": [k for k in kinds for _ in grid]}
+    runs = train(scheduled(steps), pairs, tuning, epochs=4, batch=batch, wrong=wrong)
+    losses = [*geometric_mean(final(runs, len(kinds) * len(grid))).reshape(len(kinds), -1)]
+    losses.append(sweep(averaged(steps), grid, tuning, epochs=4, batch=batch, wrong=wrong))
+    lrs = {method: float(grid[row.argmin()]) for method, row in zip(METHODS, losses, strict=True)}
+    *decaying, free = lrs.values()
     tested: dict[str, Array] = {}
-    chosen: dict[str, float] = {}
-    for method in progress(METHODS):
-        losses = sweep(plan(method, batches_in(4, batch)), grid, tuning, epochs=4, batch=batch, wrong=wrong)
-        chosen = chosen | {method: float(grid[losses.argmin()])}
-        rows = []
-        for epochs in HORIZONS.tolist():
-            make = plan(method, batches_in(epochs, batch))
-            runs = train(make, {"lr": [chosen[method]]}, fresh, epochs=epochs, batch=batch, wrong=wrong, judge="test")
-            rows.append(final(runs, 1)[0])
-        tested = tested | {method: np.array(rows)}
-        show(Horizons(HORIZONS, tested, chosen))
-    return Horizons(HORIZONS, tested, chosen)
+    for i, epochs in enumerate(progress(HORIZONS.tolist()), start=1):
+        steps, rows = batches_in(epochs, batch), []
+        for make, hyper in ((scheduled(steps), {"lr": decaying, "kind": kinds}), (averaged(steps), {"lr": [free]})):
+            runs = train(make, hyper, fresh, epochs=epochs, batch=batch, wrong=wrong, judge="test")
+            rows += [*final(runs, len(hyper["lr"]))]
+        tested = {
+            m: np.vstack([tested.get(m, row[:0].reshape(0, seeds)), row]) for m, row in zip(METHODS, rows, strict=True)
+        }
+        show(Horizons(HORIZONS[:i], tested, lrs))
+    return Horizons(HORIZONS, tested, lrs)

@@ -59,10 +59,8 @@ def draw_horizons(result: Horizons, figure: Figure):
 
     def redraw(result: Horizons):
         for i, name in enumerate(METHODS):
-            rows = result.tested.get(name)
-            curves[name].set_data(([], []) if rows is None else (result.epochs, geometric_mean(rows)))
-            known = rows is not None and name != "cosine" and "cosine" in result.tested
-            cells = [result.against_cosine(name, k) for k in range(len(result.epochs))] if known else []
+            curves[name].set_data(result.epochs, geometric_mean(result.tested[name]))
+            cells = [result.against_cosine(name, k) for k in range(len(result.epochs)) if name != "cosine"]
             x = result.epochs[: len(cells)] * 1.06 ** (i - 2)
             dots[name].set_data(x, np.exp([c.mean for c in cells]))
             ends = np.exp([[c.low, c.high, np.nan] for c in cells]).ravel()
