@@ -7,7 +7,7 @@ from torch.nn.functional import cross_entropy
 
 from course_lib.compare import compare
 from course_lib.experiments import adaptive_frontier
-from course_lib.experiments._stacked import handwriting, losses, start
+from course_lib.experiments._stacked import gradient, handwriting, start
 from course_lib.experiments.adaptive_frontier import CONSTANT, NETWORK, matrix_race, newcomers
 from course_lib.experiments.adaptive_trial import (
     OPTIMIZERS,
@@ -22,7 +22,7 @@ from course_lib.experiments.adaptive_trial import (
 )
 from course_lib.experiments.race_digits import digits_race
 from course_lib.models import mlp
-from course_lib.optim import Stepper, adam
+from course_lib.optim import Stepper, adam, descend
 from course_lib.train import evaluate, fit
 
 
@@ -71,7 +71,7 @@ def test_partial_results_of_a_trial_can_be_read():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 100, 200])
+@pytest.mark.parametrize("seed", [0, 100])
 def test_adam_needs_tuning_and_what_is_true_of_the_saying(seed):
     result = no_tuning(seed=seed)
     for task in TASKS:
@@ -85,21 +85,21 @@ def test_adam_needs_tuning_and_what_is_true_of_the_saying(seed):
 
 
 @pytest.mark.slow
-def test_who_generalizes_better_depends_on_the_task_by_less_than_a_point_or_so():
-    sets = {"digits": (0, 100, 200), "MNIST-1D": (0, 100, 200, 300, 400, 500)}
-    pooled = {}
-    for data, starts in sets.items():
-        results = [generalizes(data, seed=s) for s in starts]
-        assert results[0].comparison.higher is None  # six seeds cannot tell
-        sgd, adam = (np.concatenate([r.tested[name] for r in results]) for name in ("SGD", "Adam"))
-        pooled[data] = compare(sgd, adam, names=("SGD", "Adam"))
-    assert pooled["digits"].verdict == "Adam is higher"
-    assert pooled["MNIST-1D"].verdict == "SGD is higher"
-    assert -0.008 < pooled["digits"].mean < -0.004
-    assert 0.006 < pooled["MNIST-1D"].mean < 0.011
-    longer = [generalizes("MNIST-1D", epochs=20, seed=s) for s in (0, 100, 200)]
-    sgd, adam = (np.concatenate([r.tested[name] for r in longer]) for name in ("SGD", "Adam"))
-    assert compare(sgd, adam).higher is None
+@pytest.mark.parametrize(
+    ("data", "epochs", "seeds", "verdict"),
+    [
+        ("digits", 14, (0, 100, 200), "Adam is higher"),
+        ("MNIST-1D", 14, (0, 100, 200, 300, 400, 500), "SGD is higher"),
+        ("MNIST-1D", 20, (0, 100, 200), "not distinguishable"),
+    ],
+)
+def test_who_generalizes_better_depends_on_the_task_and_is_a_matter_of_a_point(data, epochs, seeds, verdict):
+    results = [generalizes(data, epochs=epochs, seed=s) for s in seeds]
+    assert results[0].comparison.higher is None  # six seeds cannot tell
+    sgd, adam = (np.concatenate([r.tested[name] for r in results]) for name in ("SGD", "Adam"))
+    pooled = compare(sgd, adam, names=("SGD", "Adam"))
+    assert pooled.verdict == verdict
+    assert abs(pooled.mean) < 0.011
 
 
 def test_newcomers_run_what_torch_runs():
@@ -119,8 +119,18 @@ def test_newcomers_run_what_torch_runs():
 
 
 def test_schedule_free_is_judged_by_its_average():
-    net = adaptive_frontier._train(NETWORK["schedule-free"][0], [0.05], range(1), 40, 64)
-    assert losses(net, handwriting()[0]) < 0.3
+    make, part = NETWORK["schedule-free"][0], handwriting()[0]
+    net = adaptive_frontier._train(make, [0.05], range(1), 5, 32)
+    transform, generator = make(0.05, 5), torch.Generator().manual_seed(0)
+    theta = adaptive_frontier._layers(start([0]))
+    state = transform.init(theta)
+    for _ in range(5):
+        rows = torch.randint(len(part), (1, 32), generator=generator)
+        grads = gradient(adaptive_frontier._net(theta), part.x[rows], part.y[rows])
+        moves, state = transform.update(adaptive_frontier._layers(grads), state, theta)
+        theta = descend(theta, moves)
+    torch.testing.assert_close(adaptive_frontier._layers(net), state.average, rtol=1e-4, atol=1e-6)
+    assert (theta[0] - state.average[0]).abs().max() > 1e-3  # where the gradients are taken is elsewhere
 
 
 @pytest.mark.parametrize("seed", [0, 50])
@@ -135,7 +145,7 @@ def test_who_minds_when_a_matrix_problem_is_turned(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 50, 100])
+@pytest.mark.parametrize("seed", [0, 50])
 def test_newcomers_on_the_digits(seed):
     result = newcomers(seed=seed)
     for name in ("Muon", "schedule-free"):
@@ -146,7 +156,7 @@ def test_newcomers_on_the_digits(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_effective_learning_rates_of_adagrad_fall_and_those_of_rmsprop_and_adam_rise_again(seed):
     effective = digits_race(seed=seed).effective
     medians = {name: rates[[20, 60, 119], 1] for name, rates in effective.items()}

@@ -35,6 +35,7 @@ def draw_newcomers(result: Newcomers, figure: Figure):
     axes[1].set(xlabel="test accuracy", ylabel="optimizer", xlim=(0.8, 1))
     axes[0].set_yticks(range(len(NETWORK)), NETWORK)
     axes[0].set_ylim(len(NETWORK) - 0.5, -0.5)
+    axes[1].set_xticks([0.8, 0.85, 0.9, 0.95, 1.0])
     axes[1].yaxis.label.set_visible(False)
     dots = [ax.plot([], [], "o", color=BLUE, ms=4, alpha=0.6)[0] for ax in axes]
     means = [ax.plot([], [], "D", color=ORANGE, ms=8, mec=INK, mew=0.6)[0] for ax in axes]

@@ -47,7 +47,7 @@ def draw_generalizes(result: Generalizes, figure: Figure):
         name: left.plot([], [], color=c, ls=line, marker=mark, ms=3.5, lw=1.4, label=name)[0]
         for name, (c, line, mark) in LOOKS.items()
     }
-    left.legend(loc="lower right")
+    figure.legend(handles=list(curves.values()), loc="outside upper center", ncols=2, handlelength=3)
     right.set(xlabel="optimizer, tuned", ylabel="test accuracy", xlim=(-0.5, 1.5))
     right.set_xticks([0, 1], list(LOOKS))
     pairs = [right.plot([], [], "o-", color=GREEN, lw=0.8, ms=4)[0] for _ in range(12)]
