@@ -15,6 +15,7 @@ from course_lib.controls import Progress, silent
 from course_lib.data import Dataset, Split, digits
 from course_lib.models import mlp
 from course_lib.optim import Transform, adam, sgd
+from course_lib.schedules import Schedule
 from course_lib.train import Runs, fit_many
 
 Array = NDArray[np.float64]
@@ -78,6 +79,15 @@ def train(
         batch=batch,
         progress=progress,
     )
+
+
+def one_of(*schedules: Schedule) -> Callable[[Any], Schedule]:
+    """kind -> the schedule of that number; kind may be a () tensor, so that runs side by side may differ in it."""
+
+    def pick(kind: Any) -> Schedule:
+        return lambda t: sum(torch.where(torch.as_tensor(kind) == i, s(t), 0.0) for i, s in enumerate(schedules))
+
+    return pick
 
 
 def final(runs: Runs, settings: int, name: str = "validation_loss") -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from course_lib.compare import Comparison, compare
 from course_lib.controls import Linear, Log, Progress, Show, experiment, silent, unseen
-from course_lib.experiments._learning_rate import batches_in, final, sweep, train
+from course_lib.experiments._learning_rate import batches_in, final, geometric_mean, one_of, train
 from course_lib.experiments._stacked import single_threaded
 from course_lib.experiments.learning_rate import NAMES, Decay, Kind, decaying, meant
 from course_lib.optim import Transform, chain, sgd
@@ -30,7 +30,7 @@ class Tried(NamedTuple):
 
 @dataclass(frozen=True)
 class DecayWorth:
-    """lrs: (7,). tried[schedule]: its sweep, and new seeds at its best. Partial results lack schedules."""
+    """lrs: (7,). tried[schedule]: its sweep, and new seeds at its best. Partial results lack the new seeds."""
 
     lrs: Array
     tried: Mapping[str, Tried]
@@ -50,11 +50,11 @@ class DecayWorth:
         return float(100 * (self.tried[name].accuracies - self.tried["constant"].accuracies).mean())
 
     def summary(self) -> str:
-        each = "; ".join(
-            f"{name} {t.tested.mean():.3f} at lr {t.lr:.2g} ({100 * t.accuracies.mean():.1f} %)"
-            for name, t in self.tried.items()
-        )
-        return f"{100 * self.wrong:.0f} % of the labels drawn anew; test loss {each}"
+        each = []
+        for name, t in self.tried.items():
+            known = f"{t.tested.mean():.3f} ({100 * t.accuracies.mean():.1f} %) " if len(t.tested) else ""
+            each.append(f"{name} {known}at lr {t.lr:.2g}")
+        return f"{100 * self.wrong:.0f} % of the labels drawn anew; test loss {'; '.join(each)}"
 
 
 @experiment
@@ -74,18 +74,23 @@ def decay_worth(
     their own; the new seeds are measured on the test part.
     """
     lrs, steps = np.geomspace(0.1, 1.6, 7), batches_in(epochs, 32)
-    fresh, tuning = range(seed, seed + seeds), range(seed + 500, seed + 503)
-    tried: dict[str, Tried] = {}
-    for name in progress(get_args(Decay)):
-        schedule = decaying(name, steps)
+    fresh, tuning, names = range(seed, seed + seeds), range(seed + 500, seed + 503), get_args(Decay)
+    pick, kinds = one_of(*(decaying(name, steps) for name in names)), range(len(names))
 
-        def made(lr, schedule=schedule) -> Transform:
-            return chain(sgd(lr), scale_by_schedule(schedule))
+    def made(lr, kind) -> Transform:
+        return chain(sgd(lr), scale_by_schedule(pick(kind)))
 
-        losses = sweep(made, lrs, tuning, epochs=epochs, batch=32, wrong=wrong)
-        best = float(lrs[losses.argmin()])
-        runs = train(made, {"lr": [best]}, fresh, epochs=epochs, batch=32, wrong=wrong, judge="test")
-        tried = tried | {name: Tried(losses, best, final(runs, 1)[0], final(runs, 1, "validation_accuracy")[0])}
+    for stage in progress(("choose", "test")):
+        if stage == "choose":
+            pairs = {"lr": [*lrs.tolist()] * len(kinds), "kind": [kind for kind in kinds for _ in lrs]}
+            runs = train(made, pairs, tuning, epochs=epochs, batch=32, wrong=wrong)
+            losses = geometric_mean(final(runs, len(kinds) * len(lrs))).reshape(len(kinds), -1)
+            best = [float(lrs[row.argmin()]) for row in losses]
+            tested = accuracies = np.empty((len(kinds), 0))
+        else:
+            runs = train(made, {"lr": best, "kind": kinds}, fresh, epochs=epochs, batch=32, wrong=wrong, judge="test")
+            tested, accuracies = final(runs, len(kinds)), final(runs, len(kinds), "validation_accuracy")
+        tried = {name: Tried(losses[k], best[k], tested[k], accuracies[k]) for k, name in enumerate(names)}
         show(DecayWorth(lrs, tried, wrong))
     return DecayWorth(lrs, tried, wrong)
 

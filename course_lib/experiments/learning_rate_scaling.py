@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from course_lib.compare import Comparison, compare
 from course_lib.controls import Linear, Log, Progress, Show, experiment, silent, unseen
-from course_lib.experiments._learning_rate import OPTIMIZERS, batches_in, final, geometric_mean, sweep, train
+from course_lib.experiments._learning_rate import OPTIMIZERS, batches_in, final, geometric_mean, one_of, sweep, train
 from course_lib.experiments._stacked import single_threaded
 from course_lib.optim import Tensors, Transform, chain, schedule_free, sgd
 from course_lib.schedules import constant, cosine, polynomial, scale_by_schedule, warmup_stable_decay
@@ -109,15 +109,8 @@ def scheduled(steps: int) -> Callable[..., Transform]:
     Stable, decay: the last fifth is a line to 0.
     """
     late = steps // 5
-    four = (constant(), cosine(steps), polynomial(steps), warmup_stable_decay(0, steps - late, late))
-
-    def made(lr, kind) -> Transform:
-        def schedule(t):
-            return sum(torch.where(torch.as_tensor(kind) == i, s(t), 0.0) for i, s in enumerate(four))
-
-        return chain(sgd(lr), scale_by_schedule(schedule))
-
-    return made
+    pick = one_of(constant(), cosine(steps), polynomial(steps), warmup_stable_decay(0, steps - late, late))
+    return lambda lr, kind: chain(sgd(lr), scale_by_schedule(pick(kind)))
 
 
 def averaged(steps: int) -> Callable[..., Transform]:

@@ -23,14 +23,16 @@ def draw_decay_worth(result: DecayWorth, figure: Figure):
     means = {n: right.plot([], [], "_", color=INK, ms=26, mew=1.6)[0] for n in SCHEDULES}
     figure.legend(handles=list(curves.values()), loc="outside upper center", ncols=4, handlelength=3)
 
+    share = left.text(0.03, 0.95, "", transform=left.transAxes, va="top")
+
     def redraw(result: DecayWorth):
+        share.set_text(f"{100 * result.wrong:.0f} % of the labels drawn anew")
         for i, name in enumerate(SCHEDULES):
-            tried = result.tried.get(name)
-            curves[name].set_data((result.lrs, tried.losses) if tried else ([], []))
-            seeds = len(tried.tested) if tried else 0
-            dots[name].set_data(i + np.linspace(-0.15, 0.15, seeds), tried.tested if tried else [])
-            means[name].set_data([i] if tried else [], [np.exp(np.log(tried.tested).mean())] if tried else [])
-        return *curves.values(), *dots.values(), *means.values()
+            losses, _, tested, _ = result.tried[name]
+            curves[name].set_data(result.lrs, losses)
+            dots[name].set_data(i + np.linspace(-0.15, 0.15, len(tested)), tested)
+            means[name].set_data(([i], [np.exp(np.log(tested).mean())]) if len(tested) else ([], []))
+        return *curves.values(), *dots.values(), *means.values(), share
 
     redraw(result)
     return redraw

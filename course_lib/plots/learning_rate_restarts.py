@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from course_lib.experiments.learning_rate_restarts import Restarts
-from course_lib.plots.style import BLUE, GREEN, GREY, LINES, ORANGE
+from course_lib.plots.style import BLUE, GREY, LINES, ORANGE
 
 
 def draw_restarts(result: Restarts, figure: Figure):
@@ -19,7 +19,7 @@ def draw_restarts(result: Restarts, figure: Figure):
     (strangers,) = right.plot([], [], color=GREY, lw=1, label="between two seeds")
     paths = [
         right.plot([], [], color=c, ls=ls, lw=1, label=f"cycle {i + 1} to {i + 2}")[0]
-        for i, (c, ls) in enumerate([*LINES[:3], (GREEN, ":")])
+        for i, (c, ls) in enumerate(LINES[:3])
     ]
     right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, columnspacing=1)
 

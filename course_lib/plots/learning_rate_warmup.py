@@ -38,19 +38,22 @@ def draw_warmup_worth(result: WarmupWorth, figure: Figure):
     ax.set(xlabel=r"learning rate $\eta$", ylabel="validation loss (nats)", xscale="log", yscale="log")
     ax.set(xlim=(8e-4, 0.16), ylim=(0.06, 100))
     looks = {"none": (BLUE, "-", "o", 0.97), "warm-up": (ORANGE, "--", "s", 1.03)}
-    lines = {n: ax.plot([], [], color=c, ls=ls, label=n)[0] for n, (c, ls, _, _) in looks.items()}
+    labels = {"none": "without warm-up", "warm-up": "with warm-up"}
+    lines = {n: ax.plot([], [], color=c, ls=ls, label=labels[n])[0] for n, (c, ls, _, _) in looks.items()}
     dots = {n: ax.plot([], [], m, color=c, ms=3, alpha=0.5)[0] for n, (c, _, m, _) in looks.items()}
     best = {n: ax.plot([], [], "*", color=c, mec=INK, ms=12)[0] for n, (c, *_) in looks.items()}
     ax.legend(loc="upper left")
+    method = ax.text(0.3, 0.93, "", transform=ax.transAxes, va="top")
 
     def redraw(result: WarmupWorth):
+        method.set_text(result.method)
         for name, (*_, shift) in looks.items():
             rows = result.losses.get(name, np.ones((len(result.lrs), 0)))
             known = rows.shape[1] > 0
             lines[name].set_data((result.lrs, geometric_mean(rows)) if known else ([], []))
             dots[name].set_data(np.repeat(result.lrs * shift, rows.shape[1]), rows.ravel())
             best[name].set_data(*([[x] for x in result.best(name)] if known else ([], [])))
-        return *lines.values(), *dots.values(), *best.values()
+        return *lines.values(), *dots.values(), *best.values(), method
 
     redraw(result)
     return redraw

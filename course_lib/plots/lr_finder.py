@@ -60,7 +60,10 @@ def draw_finder_trial(result: FinderTrial, figure: Figure):
     handles = [ticks["SGD", rule] for rule in RULES] + [stars["SGD"]]
     figure.legend(handles, ["steepest", "minimum / 10", "best of the sweep"], loc="outside upper center", ncols=3)
 
+    size = last.text(0.95, 0.96, "", transform=last.transAxes, va="top", ha="right")
+
     def redraw(result: FinderTrial):
+        size.set_text(f"batch {result.batch}")
         for name in GRIDS:
             tried = result.tried.get(name)
             curves[name].set_data((GRIDS[name], tried.losses) if tried else ([], []))
@@ -73,7 +76,7 @@ def draw_finder_trial(result: FinderTrial, figure: Figure):
                 x = list(GRIDS).index(name) + shift
                 ends = [regret.low, regret.mean, regret.high] if regret else []
                 bar.set_data([x] * len(ends), np.exp(ends))
-        return *curves.values(), *stars.values(), *ticks.values(), *bars.values()
+        return *curves.values(), *stars.values(), *ticks.values(), *bars.values(), size
 
     redraw(result)
     return redraw
