@@ -89,6 +89,14 @@ def test_the_correction_matters_most_at_step_12_and_for_thousands_of_steps():
     assert first_steps(b2=0.99).steps_above(1.05) < 250
 
 
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_a_gradient_after_a_long_silence_moves_adam_furthest(size):
+    rule = rules.adam(1.0)
+    for _ in range(10_000):
+        rule(0.0)
+    assert -rule(size) == pytest.approx(0.1 / math.sqrt(0.001), rel=1e-2)
+
+
 @pytest.mark.parametrize(("scale", "step"), [(1e-12, 1e-4), (1e-8, 0.5), (1e-6, 0.99)])
 def test_eps_shortens_the_steps_of_gradients_of_its_own_size(scale, step):
     assert first_steps(scale).adam[0] == pytest.approx(step, rel=1e-2)

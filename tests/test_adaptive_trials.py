@@ -152,6 +152,7 @@ def test_newcomers_on_the_digits(seed):
         assert result.against(name).higher == 1, name  # Adam's loss is higher
         assert result.ratio(name) < 0.5
     assert result.ratio("Shampoo") > 0.6
+    assert result.against("Adam, constant").higher != 0
     assert result.accuracy_gain("Muon").higher is None
 
 

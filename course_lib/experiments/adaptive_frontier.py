@@ -127,7 +127,7 @@ def _best(make: Maker, top: float, problems: Sequence[tuple[Tensor, ...]], steps
 class Newcomers:
     """Training loss of digits networks at the end, each optimizer at its own best learning rate.
 
-    tested[name]: (seeds,) of fresh seeds, nats. lrs[name]: the best of six by the geometric mean of two seeds.
+    tested[name]: (seeds,) of fresh seeds, nats. lrs[name]: the best of five by the geometric mean of two seeds.
     accuracies[name]: (seeds,) on the test part.
     """
 
@@ -162,7 +162,7 @@ NETWORK: dict[str, tuple[Maker, float]] = {
     "Shampoo": (OPTIMIZERS["Shampoo"][0], 12.8),
     "SOAP": (OPTIMIZERS["SOAP"][0], 0.2),
 }
-"""As OPTIMIZERS, with six learning rates each."""
+"""As OPTIMIZERS, with five learning rates each."""
 
 
 @experiment
@@ -177,14 +177,14 @@ def newcomers(
     progress: Progress = silent,
     show: Show = unseen,
 ) -> Newcomers:
-    """Train a 64-32-10 network for `steps` steps: six learning rates, two seeds to tune; then fresh seeds."""
+    """Train a 64-32-10 network for `steps` steps: five learning rates, two seeds to tune; then fresh seeds."""
     part, test = handwriting()[0], handwriting()[2]
     tested, scores, lrs = {}, {}, {}
     for name in progress(list(optimizers)):
         make, top = optimizers[name]
-        grid = [top * 0.5**k for k in range(6)]
+        grid = [top * 0.5**k for k in range(5)]
         tuned = _train(make, grid, range(seed + 500, seed + 502), steps, batch)
-        means = losses(tuned, part).nan_to_num(1e3, 1e3).clamp(1e-12, 1e3).log().view(6, -1).mean(dim=1)
+        means = losses(tuned, part).nan_to_num(1e3, 1e3).clamp(1e-12, 1e3).log().view(5, -1).mean(dim=1)
         lrs[name] = grid[int(means.argmin())]
         final = _train(make, [lrs[name]], range(seed, seed + seeds), steps, batch)
         tested[name] = losses(final, part).nan_to_num(1e3, 1e3).clamp(1e-12, 1e3).double().numpy()

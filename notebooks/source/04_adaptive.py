@@ -142,7 +142,8 @@ start
 # trainings would be over. With $\beta_2 = 0.99$ it is a matter of 200 steps.
 #
 # Once the gradients are noise, $\hat m$ averages them and steps are shorter than $\eta$ (move `noise`). So $\eta$ is
-# also close to the longest step that Adam takes.
+# about the longest step that Adam takes, with one exception: a gradient after a long silence finds $v$ empty, and moves
+# the weight by $\eta\,(1-\beta_1)/\sqrt{1-\beta_2}$, those 3.16 again.
 
 # %% tags=["check"]
 assert abs(start.result.adam[0] - 1) < 1e-6
@@ -169,14 +170,14 @@ units = explore(rescaled, draw_rescaled)
 units
 
 # %% [markdown]
-# SGD works for $c$ from 0.03 to 1; at 2 it diverges. Adam and RMSProp give the same end, to a tenth of a percent, for
-# all $c$ from $10^{-4}$ to $10^6$, and work down to where gradients are as small as $\varepsilon$. There
+# SGD works for $c$ from 0.03 to 1; above 2 it diverges. Adam and RMSProp give the same end, to a tenth of a percent,
+# for all $c$ from $10^{-4}$ to $10^6$, and work down to where gradients are as small as $\varepsilon$. There
 # $\sqrt{\hat v}$ no longer counts beside it, the step is $\eta\, \hat m / \varepsilon$, and Adam is SGD with momentum
 # at the learning rate $\eta / \varepsilon$. Drag `eps`: the edge follows.
 #
 # So SGD's $\eta$ has units (a length per slope), and Adam's is a length. $\varepsilon$ has units again, those of a
 # gradient: it is a statement about which gradients are too small to be believed. In the network of 4.6 all
-# $\sqrt{\hat v}$ are above $10^{-5}$, and $10^{-8}$ is nothing; in a large model, where a gradient is divided by the
+# $\sqrt{\hat v}$ are above $10^{-6}$, and $10^{-8}$ is nothing; in a large model, where a gradient is divided by the
 # number of tokens, it may be something; and in half precision $10^{-8}$ *is* zero (lecture 10).
 #
 # What Adam does not survive is a rotation (3.8): it scales *axes*.
@@ -347,7 +348,7 @@ early
 # and then lets in the quotient slowly. Its factor $r_t$ does not look at gradients: it is a function of $t$ and
 # $\beta_2$, a warm-up. Ma and Yarats (2021) find the linear one over $2/(1 - \beta_2)$ steps as good; the two factors
 # never differ by more than 0.24. But look at the five steps before, and drag `scale` to 1000: they are SGD's, in SGD's
-# units. With gradients of size 1000 RAdam's first step is some hundred times $\eta$ and more.
+# units. With gradients of size 1000 RAdam's first step is nearly a thousand times $\eta$.
 
 # %% tags=["check"]
 names = ("SGD", "momentum", "Lion", "Adam", "AMSGrad")
@@ -356,7 +357,7 @@ assert kept.result.bytes["Adafactor"] == 4 * (512 + 128)
 noise, loud = early_steps(signal=0.0), early_steps(signal=0.0, scale=1000.0)
 assert abs(noise.settled("Adam") - (0.1 / 1.9) ** 0.5) < 0.02
 assert 2.2 < noise.settled("NAdam") / noise.settled("Adam") < 2.8
-assert (noise.waits, noise.gap < 0.24, loud.sizes["RAdam"][0] > 300) == (5, True, True)
+assert (noise.waits, noise.gap < 0.24, loud.sizes["RAdam"][0] > 800) == (5, True, True)
 
 # %% [markdown]
 # ## 4.9  Is your Adam an Adam?
@@ -517,9 +518,11 @@ picture(news, draw_newcomers)
 #
 # On the network the picture is another. Muon and schedule-free Adam end at about a third of Adam's training loss, and
 # SOAP lies between; Shampoo, the winner by thousands, is not distinguishable from Adam. And of Muon's lead nothing
-# arrives in the test accuracy. (With other seeds the same, but for SOAP, whose lead is not always distinguishable.)
+# arrives in the test accuracy. Adam with a constant learning rate does no worse than with a falling one here, so what
+# schedule-free gains, it gains by averaging. (With other seeds the same, but for SOAP and Shampoo, which are sometimes
+# a little ahead of Adam and sometimes level.)
 #
-# Read such results, these too, with 4.10 in mind: 80 steps, a network of 2400 parameters, each tuned on eight learning
+# Read such results, these too, with 4.10 in mind: 80 steps, a network of 2400 parameters, each tuned on five learning
 # rates and nothing else. In large language models Muon and SOAP save steps at equal loss by their authors' account;
 # a benchmark that tunes all alike finds smaller gains than claimed (Wen et al. 2025).
 
@@ -529,6 +532,7 @@ assert all(matrix.loses(name) < 3 for name in ("momentum", "Muon", "SOAP"))
 assert all(100 * matrix.end("Shampoo", turned=True) < matrix.end(n, turned=True) for n in ("Adam", "Muon", "SOAP"))
 assert all(news.against(n).higher == 1 and news.ratio(n) < 0.5 for n in ("Muon", "schedule-free"))  # Adam's is higher
 assert news.against("Shampoo").higher is None
+assert news.against("Adam, constant").higher != 0
 assert news.accuracy_gain("Muon").higher is None
 
 # %% [markdown]
