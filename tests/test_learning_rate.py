@@ -85,6 +85,10 @@ def test_the_loss_follows_the_floor_until_forgetting_takes_longer_than_is_left()
     assert 0.95 < ratio.min() < ratio.max() < 1.3
     assert result.lag > 100
     assert noise_floor("constant").lag == pytest.approx(1)
+    parts = [noise_floor("cosine", 0.5, 200, curvature) for curvature in (1.0, 0.5, 0.2, 0.1)]
+    left = [60 + int((r.predicted[60:] > 2 * r.floor[60:]).argmax()) for r in parts]  # the flatter, the earlier
+    assert left == sorted(left, reverse=True)
+    assert left[0] - left[-1] > 20
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))

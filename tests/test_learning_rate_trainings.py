@@ -165,6 +165,13 @@ def test_restarts_stay_in_their_basin_and_end_no_better_than_one_cosine(wrong, s
     assert result.epochs.shape == result.once.shape == (12,)
 
 
+@pytest.mark.slow
+def test_near_divergence_barriers_appear_and_are_a_small_share_of_those_between_seeds():
+    result = restarts(0.9, 2, wrong=0.2, seed=0)
+    assert 0.01 < result.barriers.max() < 0.1 * result.stranger_barriers.min()
+    assert result.gain.higher is None
+
+
 def test_a_cycle_is_a_cosine_of_its_own():
     t = torch.arange(60)
     assert torch.allclose(warm_restarts(20)(t), cosine(20)(t % 20))

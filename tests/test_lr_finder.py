@@ -52,6 +52,9 @@ def test_the_finder_s_regret(batch, seed):
     assert momentum.regret("steepest").higher == 0
     assert momentum.ratio("minimum / 10") < 1.4
     assert adam.ratio("minimum / 10") < 1.2
+    for tried in (sgd, momentum, adam):  # the upper end
+        lowest = 10 * np.exp(np.log(tried.suggested["minimum / 10"]).mean())
+        assert 0.4 < lowest / tried.end < 2.5
     if batch == 256:
         assert adam.regret("steepest").higher == 0
 

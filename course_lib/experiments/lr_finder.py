@@ -81,11 +81,12 @@ def range_curves(
 
 
 class Tried(NamedTuple):
-    """losses: (13,) validation loss by learning rate of GRIDS. best: the best. suggested[rule]: (seeds,).
+    """lrs, losses: (13,) of the sweep, validation loss. best: its best learning rate. suggested[rule]: (seeds,).
 
     tested[name]: (seeds,) test loss of new seeds, trained at "best" or at what their own range test suggests.
     """
 
+    lrs: Array
     losses: Array
     best: float
     suggested: Mapping[str, Array]
@@ -98,6 +99,11 @@ class Tried(NamedTuple):
     def ratio(self, rule: str) -> float:
         """How many times higher the test loss is at the suggestion: the geometric mean over seeds."""
         return math.exp(self.regret(rule).mean)
+
+    @property
+    def end(self) -> float:
+        """The first learning rate above the best where the sweep's loss is more than twice the lowest."""
+        return float(self.lrs[(self.lrs > self.best) & (self.losses > 2 * self.losses.min())][0])
 
     def off(self, rule: str) -> float:
         """The suggestion over the best learning rate, geometric mean over seeds."""
@@ -143,6 +149,6 @@ def finder_trial(
         lrs = np.concatenate([np.full(seeds, best), *(suggested[rule] for rule in RULES)])
         runs = train(make, {"lr": lrs.tolist()}, [*fresh] * 3, epochs=epochs, batch=batch, judge="test", paired=True)
         tested = dict(zip(("best", *RULES), final(runs, 3), strict=True))
-        tried = tried | {name: Tried(losses, best, suggested, tested)}
+        tried = tried | {name: Tried(grid, losses, best, suggested, tested)}
         show(FinderTrial(tried, batch))
     return FinderTrial(tried, batch)

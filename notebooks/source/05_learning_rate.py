@@ -103,7 +103,7 @@ ground
 #
 # A network has such a floor only while its gradients are noisy. Below, SGD trains the network of 2.6, now with ReLU
 # units, for four epochs in batches of 32, once on the digits as they are, once with a fifth of the training labels
-# drawn anew at random, so that no network can agree with all of them. Each schedule gets the best of seven learning
+# drawn anew at random, too many for it to agree with in four epochs. Each schedule gets the best of seven learning
 # rates, chosen on seeds of its own; then eight new seeds are tested.
 
 # %%
@@ -138,7 +138,8 @@ below.reveal(ground.result.floor[0] / ground.result.predicted[-1])
 # - $N$ processes train together, and each one steps the schedule that they share: $N$ times too fast. (Hugging Face's
 #   Accelerate does so on purpose, and is right if the length was counted in the batches of a single process.)
 #
-# Nothing crashes. Move `kind` and `processes`.
+# Nothing crashes. Move `kind` and `processes`. The second picture is what it costs: test accuracy after eight epochs of
+# SGD in batches of 64, eight seeds, each schedule as it was meant, stepped per batch, and stepped by four processes.
 
 # %% tags=["predict"]
 hidden = predict(
@@ -152,9 +153,9 @@ counted, cost = explore(unit_curves, draw_unit_curves), unit_cost()
 display(counted, picture(cost, draw_unit_cost))
 
 # %% [markdown]
-# Three of the four are at zero before the first epoch or two are over, and the run stands still from there: 20, 41
-# and 48 points of accuracy are gone. With four processes it is 3 to 5 points, little enough to blame on something
-# else.
+# Stepped per batch, three of the four are near zero before the first epoch is over, and the run stands still from
+# there: 20, 41 and 48 points of accuracy are gone. With four processes it is 3 to 5 points, little enough to blame on
+# something else.
 #
 # torch's cosine alone forgives both, and that is the worst case. Past its end it climbs again, so a schedule that
 # runs 17 times too fast swings between 1 and 0, its mean factor is still $\tfrac12$, and the accuracy is not
@@ -207,8 +208,9 @@ display(picture(adam, draw_warmup_worth), picture(raw, draw_warmup_worth))
 # %% [markdown]
 # Not on this network. At the best learning rate there is no difference to be seen; at the four below it the warm-up
 # makes things *worse*, since there every update counts; above it the seeds scatter too much to tell. What the
-# correction does is plain, on the other hand: without it the best learning rate is eight times lower, and a warm-up
-# does not bring it back, since $v$ takes not 20 but some $1/(1 - \beta_2) = 1000$ updates to fill.
+# correction does is plain, on the other hand: without it the best learning rate is several times lower (eight times
+# here, on a grid of factors of two), and a warm-up does not bring it back, since $v$ takes not 20 but some
+# $1/(1 - \beta_2) = 1000$ updates to fill.
 #
 # Why, then, does everybody warm up? Because there are networks where the first updates do harm that the rest of the
 # run does not repair: transformers with the norm after the sum (Xiong et al. 2020), very large batches (Goyal et al.
@@ -223,7 +225,8 @@ assert abs(early_steps("digits").corrected[-20:].mean() - 1 / 3) < 0.03
 assert adam.at_best.higher is raw.at_best.higher is None
 assert [c.higher for c in adam.by_lr[:4]] == [1, 1, 1, 1]  # with warm-up the loss is higher
 assert [c.higher for c in adam.by_lr[4:]] == [None] * 4
-assert abs(adam.best("none")[0] / raw.best("none")[0] - 8) < 0.1
+assert np.isclose(adam.best("none")[0], 8 * raw.best("none")[0])
+assert adam.best("warm-up")[0] > 3 * raw.best("warm-up")[0]
 
 # %% [markdown]
 # ## 5.5  If the batch grows, what must the learning rate do?
@@ -252,8 +255,8 @@ display(picture(linear, draw_batch_rule), picture(root, draw_batch_rule))
 # from 0.41 to 0.61, for Adam. Each interval holds its rule and excludes the other's. On the right is what it costs to
 # tune at batch 8 and follow the rule from there: nothing at first.
 #
-# Then SGD's rule breaks, and it breaks hard. From 64 to 256 its best learning rate stays where it is, near 1.3. There
-# it is the curvature that sets the limit, as in 2.8, and at 128 the rule asks for twice that: the loss explodes.
+# Then SGD's rule breaks, and it breaks hard. From 64 to 256 its best learning rate hardly moves, from 1.2 to 1.3. Now
+# curvature sets the limit, as in 2.8; at 128 the rule asks for more than twice that, and the loss explodes.
 # Adam's rule holds to the end of the picture. What you lose by scaling too little is some time; what you lose by
 # scaling too much is the run.
 
@@ -289,8 +292,8 @@ machine, sweep = explore(plateau, draw_plateau), patience_sweep()
 display(machine, picture(sweep, draw_patience_sweep))
 
 # %% [markdown]
-# The lowest of $k$ observations is not a typical one but the luckiest, some $\sqrt{2 \ln k}$ deviations too low.
-# Against it an honest observation looks like no progress. So with patience 0 the first reduction comes after three
+# The lowest of $k$ observations of one value is no typical one but the luckiest, some $\sqrt{2 \ln k}$ deviations too
+# low. Against it an honest observation looks like no progress. So with patience 0 the first reduction comes after three
 # epochs or so, and after fifteen the learning rate is at its minimum: the flat direction has hardly begun to move,
 # and the loss ends nearly nine times higher than with patience 9. Too much patience costs, too, since the reduction
 # comes late. With twice the error the best patience is 16, with none it is 0.
@@ -328,12 +331,13 @@ finder
 
 # %% [markdown]
 # Move `steps`: the suggestion moves. From 50 updates to 200 it falls to about a seventh. A curve falls where the sum of
-# the learning rates so far has grown large enough to learn something, and a slower test has that sum earlier. The
-# best learning rate for training knows nothing of this.
+# the learning rates so far has grown large enough to learn something, and a slower test has that sum at a lower
+# learning rate. The best learning rate for training knows nothing of this.
 #
 # So to the trial. For each optimizer: a true sweep of 13 learning rates on three seeds; then eight new seeds, each
 # trained with the best of the sweep and with what a range test on its own start and batches suggests. The **regret** is
-# the test loss at the suggestion over that at the best, paired by seed. It takes a few seconds, and you may stop it.
+# the test loss at the suggestion over that at the best, paired by seed. Move `batch`: the picture fills as optimizers
+# are done, and Stop leaves what is known.
 
 # %%
 trial = explore(finder_trial, draw_finder_trial)
@@ -349,11 +353,12 @@ picture(large, draw_finder_trial)
 # - **SGD**: both suggestions are too low, three to eight times, and the loss is 1.7 to 3.5 times that of the best. From
 #   batch 64 to 256 the best learning rate nearly doubles, and the suggestions stay where they are.
 # - **Adam and momentum, minimum / 10**: within a fifth of the best loss in all four cases. That is a usable start.
-# - **Steepest**: with batch 256 between 1.8 and 3.1 times the best loss, whatever the optimizer.
+# - **Steepest**: with batch 256 between 1.8 and 3.2 times the best loss, whatever the optimizer.
 #
-# Guilty, then, of overclaiming. The test finds the upper end reliably, where runs diverge, and that is worth 100
-# updates. The best learning rate is somewhere below it, how far depends on the optimizer, the batch and the length of
-# *your* run, and "a tenth" is a guess that happens to suit some of them. Use it to place a sweep, not to replace it.
+# Guilty, then, of overclaiming. What the test does find is the upper end: its lowest point lies within a factor of
+# 2.5 of where the sweep's loss has doubled, in all six cases, and that is worth 100 updates. The best learning rate is
+# somewhere below; how far depends on the optimizer, the batch and the length of *your* run, and "a tenth" is a guess
+# that happens to suit some of them. Use the test to place a sweep, not to replace it.
 
 # %% tags=["check"]
 fifty, longer = (range_curves("SGD", steps=n).suggested["steepest"] for n in (50, 200))
@@ -361,6 +366,7 @@ assert 6 < np.exp(np.log(fifty / longer).mean()) < 8.5
 tried = [result.tried for result in (trial.result, large)]
 plain = [t["SGD"].regret(rule) for t in tried for rule in ("steepest", "minimum / 10")]
 assert all(c.higher == 0 and 1.7 < np.exp(c.mean) < 3.6 for c in plain)  # the suggestion's loss is higher
+assert all(0.4 < 10 * t.suggested["minimum / 10"].mean() / t.end < 2.5 for result in tried for t in result.values())
 assert all(t[name].ratio("minimum / 10") < 1.2 for t in tried for name in ("momentum", "Adam"))
 assert all(t.regret("steepest").higher == 0 and 1.7 < t.ratio("steepest") < 3.2 for t in large.tried.values())
 assert tried[1]["SGD"].best / tried[0]["SGD"].best > 1.7 > 7 * 1.7 * tried[1]["SGD"].off("minimum / 10")
@@ -375,9 +381,9 @@ moved.reveal("several times lower")
 # be measured: walk on the straight line from one network to the other and look how far the training loss rises above
 # the straight line between its ends, the **barrier**.
 #
-# Four cosines of three epochs each, SGD with $\eta = 0.6$, batches of 16, eight seeds. For comparison, the barrier
-# between networks of two different seeds, which certainly lie in different valleys, and a single cosine over all
-# twelve epochs.
+# Four cosines of three epochs each, SGD with $\eta = 0.6$, batches of 16, eight seeds. For scale, the barrier between
+# networks of two different seeds, which began far apart; for the second half of the claim, that it helps, a single
+# cosine over all twelve epochs.
 
 # %% tags=["predict"]
 ridge = predict(
@@ -396,10 +402,13 @@ picture(kicked, draw_restarts)
 # are wrong. When it sinks again the run is farther along the same valley.
 #
 # Nor does it help: in test accuracy restarts are not distinguishable from one cosine of the same length. With wrong
-# labels both findings are the same. (Gotmare et al. 2019 look at larger networks, and do not find
-# the usual reasons supported either. A straight line without a barrier proves that two networks lie in one valley; a
-# barrier on it would not prove the opposite, since there may be a way around.) What restarts do give is a usable
-# network at the end of every cycle, and 5.9 has a cheaper way to that.
+# labels both findings are the same. At $\eta = 0.9$, where some runs are near divergence, small barriers appear, less
+# than a tenth of those between seeds; the accuracy is no better for it.
+#
+# Gotmare et al. (2019) look at larger networks and do not find the usual reasons supported either. Keep apart what such
+# a test can show: a straight line without a barrier proves that two networks lie in one valley; a barrier on it would
+# not prove the opposite, since there may be a way around. What restarts do give is a usable network at the end of every
+# cycle, and 5.9 has a cheaper way to that.
 
 # %% tags=["check"]
 mislabeled = restarts(wrong=0.2, cycles=2, seeds=6)
@@ -415,13 +424,14 @@ ridge.reveal(float(kicked.barriers.mean() / kicked.stranger_barriers.mean()))
 # ## 5.9  Frontier: must you know when you will stop?
 #
 # *This section is recent research.* A cosine has to know its end. Stop it half way and the learning rate is still
-# high; want to go on, and it is zero. Three answers:
+# high; want to go on, and it is zero. Two answers:
 #
 # - **Warm-up, stable, decay** (Hu et al. 2024; Hägele et al. 2024): stay at the peak, and branch off a short line to 0
 #   whenever a model is wanted. One long run serves all lengths.
 # - **Schedule-free** (Defazio et al. 2024): no decay at all; the model is a running average of where the run has been.
-# - **Linear to zero** does need its end, but not the cosine's shape: theory for the last iterate favors the straight
-#   line (Defazio et al. 2023).
+#
+# And if you do know the end, need it be a cosine? Theory for the last iterate favors a straight line to zero (Defazio
+# et al. 2023).
 #
 # SGD on the digits with a fifth of the labels wrong, one, two and four epochs. Every plan has a single learning rate,
 # chosen at four epochs. "Stable, decay" spends the last fifth on its decay.
@@ -438,7 +448,7 @@ picture(ends, draw_horizons)
 # Only the constant learning rate is clearly worse, by about a fifth at every length. The others are within a few
 # percent of the cosine, and no interval excludes it: not distinguishable, with eight seeds. That includes the two
 # that did not have to know the length. Models for all three lengths cost seven epochs with cosines, each begun anew,
-# and 4.6 with one stable run and three branches.
+# and 4.6 with one stable run and a branch for each of the two shorter lengths.
 #
 # So the shape of the decay hardly matters here, as long as there is one. What the averaging does is the same thing by
 # other means: the mean of a cloud of points lies closer to its center than any one of them (2.5).
