@@ -128,7 +128,7 @@ class FinderTrial:
 @experiment
 @single_threaded
 def finder_trial(
-    batch: Annotated[int, Log(16, 256)] = 64,
+    batch: Annotated[int, Log(32, 256)] = 64,
     epochs: Annotated[int, Linear(2, 3)] = 3,
     seeds: Annotated[int, Linear(4, 8)] = 8,
     *,
