@@ -130,7 +130,7 @@ def test_an_experiment_that_shows_itself_is_seen_as_it_runs_and_stop_keeps_what_
     expect(stop).to_be_visible()
     assert len(seen) >= 3
     stop.click()
-    expect(page.get_by_text("The picture shows as far as this run came")).to_be_visible()
+    expect(page.get_by_text("The picture shows a run as far as it came")).to_be_visible()
     expect(stop).to_be_hidden()
     kept = picture.get_attribute("src")
     page.wait_for_timeout(500)

@@ -213,7 +213,17 @@ def test_stop_leaves_what_is_known():
     asyncio.run(stop())
     assert explorer.result.damping == 0.9
     assert 0 < len(explorer.result.xs) < 200
-    assert "as far as this run came" in explorer.reading.value
+    assert "a run as far as it came" in explorer.reading.value
+    assert explorer.call.value.count("damping=0.9") == 1  # the picture's own call
+
+    async def stop_again_at_once():
+        explorer.controls["damping"].value = 0.5
+        explorer.stop.click()
+        await explorer.settled()
+
+    asyncio.run(stop_again_at_once())
+    assert explorer.result.damping == 0.9
+    assert "a run as far as it came" in explorer.reading.value
     assert len(explorer._results) == 1  # a part is not remembered as the whole
     explorer.set(damping=0.9)
     assert len(explorer.result.xs) == 200

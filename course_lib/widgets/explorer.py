@@ -50,7 +50,7 @@ class Explorer(w.VBox):
         self._wanted: dict[str, Any] | None = None
         self._worker: asyncio.Task | None = None
         self._stopping = False
-        self._unfinished = False  # whether the picture is one of a run under way
+        self._unfinished = False  # whether the picture is of a part of a run
         self._by_hand = True
 
         self.picture, self.call = LivePicture(draw, size), w.HTML()
@@ -123,7 +123,7 @@ class Explorer(w.VBox):
         loop = asyncio.get_running_loop()
         self._busy(True)
         while self._wanted is not None:
-            values, self._wanted, self._stopping, self._unfinished = self._wanted, None, False, False
+            values, self._wanted, self._stopping = self._wanted, None, False
             try:
                 result = await asyncio.to_thread(self._compute, values, self._hooks(values, loop))
             except Stopped:
@@ -164,8 +164,7 @@ class Explorer(w.VBox):
         def draw(partial: Any) -> None:
             nonlocal drawing
             if not self._dropped:
-                self._unfinished = True
-                self._show(values, partial)
+                self._show(values, partial, unfinished=True)
             drawing = False
 
         return {"progress": progress} | ({"show": show} if self.gradual else {})
@@ -184,9 +183,9 @@ class Explorer(w.VBox):
         self._results.move_to_end(key)
         return self._results[key]
 
-    def _show(self, values: dict[str, Any], result: Any) -> None:
+    def _show(self, values: dict[str, Any], result: Any, *, unfinished: bool = False) -> None:
         self.picture.show(result)
-        self.result = result
+        self.result, self._unfinished = result, unfinished
         self._say(html.escape(result.summary()))
         arguments = ", ".join(f"{name}={value!r}" for name, value in (self.fixed | values).items())
         code = html.escape(f"{self.experiment.__name__}({arguments})")
@@ -200,7 +199,8 @@ class Explorer(w.VBox):
 
     def _halt(self) -> None:
         self._wanted, self._stopping = None, True
-        shown = "as far as this run came" if self._unfinished else "the last finished run"
+        shown = "a run as far as it came" if self._unfinished else "the last finished run"
+        self.bar.value = 0.0
         self._say(f"Stopped. The picture shows {shown}; move a control to run again.")
 
     def _busy(self, running: bool) -> None:
