@@ -152,7 +152,7 @@ def warmup_worth(
     method: Literal["Adam", "Adam without correction"] = "Adam",
     hidden: Annotated[int, Linear(1, 3)] = 3,
     warm: Annotated[int, Linear(2, 50)] = 20,
-    seeds: Annotated[int, Linear(4, 8)] = 6,
+    seeds: Annotated[int, Linear(4, 8)] = 8,
     *,
     seed: int = 0,
     progress: Progress = silent,
