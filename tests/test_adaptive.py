@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.utils._pytree import tree_leaves
 
 from course_lib.experiments import _adaptive_rules as rules
-from course_lib.experiments.adaptive import STEPS, first_steps, memory, rescaled
+from course_lib.experiments.adaptive import STEPS, first_steps, longest_after_a_rise, memory, rescaled
 from course_lib.experiments.adaptive_cycle import drift, rounds, verdicts
 from course_lib.experiments.adaptive_decay import shrinkage
 from course_lib.experiments.adaptive_family import MEMBERS, early_steps, state_bytes
@@ -272,3 +272,12 @@ def test_radam_s_factor_is_a_warm_up(b2):
 def test_illegal_settings_are_refused_in_a_sentence(experiment, wrong, sentence):
     with pytest.raises(ValueError, match=sentence):
         experiment(**wrong)
+
+
+@pytest.mark.parametrize("size", [10.0, 1e6])
+def test_a_sudden_rise_makes_steps_as_long_as_a_start_without_correction(size):
+    step = rules.adam(1.0, eps=0.0)
+    path = [abs(step(g)) for g in [1.0] * STEPS + [size] * STEPS]
+    assert longest_after_a_rise(size) == pytest.approx(max(path), rel=1e-9)
+    assert max(path[:STEPS]) == pytest.approx(1)
+    assert 3 < max(path) < first_steps().worst[1] + 1e-6

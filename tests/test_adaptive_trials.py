@@ -136,12 +136,14 @@ def test_schedule_free_is_judged_by_its_average():
 @pytest.mark.parametrize("seed", [0, 50])
 def test_who_minds_when_a_matrix_problem_is_turned(seed):
     result = matrix_race(seed=seed)
-    assert result.loses("Adam") > 30
-    for name in ("momentum", "Muon", "SOAP"):
-        assert 0.3 < result.loses(name) < 3, name
+    assert result.loses("Adam") > 100
+    assert result.loses("SOAP") < 6
+    assert result.loses("momentum") == pytest.approx(1, rel=1e-3)
+    assert result.loses("Shampoo") == pytest.approx(1, rel=1e-2)
+    assert 0.7 < result.loses("Muon") < 1.5  # its iteration is steep: rounding shows
     for turned in (False, True):
         others = [result.end(n, turned=turned) for n in ("momentum", "Adam", "Muon", "SOAP")]
-        assert 20 * result.end("Shampoo", turned=turned) < min(others)
+        assert (1000 if turned else 100) * result.end("Shampoo", turned=turned) < min(others)
 
 
 @pytest.mark.slow

@@ -34,14 +34,7 @@ def adagrad(lr: Any, eps: float = 1e-10) -> Rule:
 
 
 def rmsprop(lr: Any, b2: float = 0.99, eps: float = 1e-8) -> Rule:
-    s: Any = 0.0
-
-    def step(g: Any) -> Any:
-        nonlocal s
-        s = b2 * s + (1 - b2) * g * g
-        return -lr * g / (s**0.5 + eps)
-
-    return step
+    return RACERS["RMSProp"](lr, 0.0, b2, eps)
 
 
 def adadelta(lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6) -> Rule:
@@ -59,18 +52,7 @@ def adadelta(lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6) -> Rule:
 
 
 def adam(lr: Any, b1: Any = 0.9, b2: Any = 0.999, eps: float = 1e-8) -> Rule:
-    m: Any = 0.0
-    v: Any = 0.0
-    left1 = left2 = 1.0
-
-    def step(g: Any) -> Any:
-        nonlocal m, v, left1, left2
-        left1, left2 = left1 * b1, left2 * b2
-        m = b1 * m + (1 - b1) * g
-        v = b2 * v + (1 - b2) * g * g
-        return -lr * m / (1 - left1) / ((v / (1 - left2)) ** 0.5 + eps)
-
-    return step
+    return RACERS["Adam"](lr, b1, b2, eps)
 
 
 def sgd(lr: Any) -> Rule:

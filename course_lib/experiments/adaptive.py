@@ -77,6 +77,14 @@ def first_steps(
     return FirstSteps(corrected, m / (np.sqrt(v) + eps), SIZES / (SIZES + eps), scale, b1, b2, eps)
 
 
+def longest_after_a_rise(size: float, b1: float = 0.9, b2: float = 0.999) -> float:
+    """The longest step of Adam over lr where, after 3000 gradients of 1, all are `size`; one coordinate, no eps."""
+    grads = np.append(np.ones(STEPS), np.full(STEPS, size))
+    t = np.arange(1, len(grads) + 1)
+    m, v = running(grads, b1) / (1 - b1**t), running(grads**2, b2) / (1 - b2**t)
+    return float((m / np.sqrt(v)).max())
+
+
 @dataclass(frozen=True)
 class Rescaled:
     """The same problem in other units: a noisy bowl whose value is multiplied by c. scales: (61,) the c.
@@ -150,7 +158,9 @@ class Memory:
     def summary(self) -> str:
         def said(name: str) -> str:
             steps = self.recovers(name)
-            return f"{name} {'never' if steps is None else f'after {steps} steps'}"
+            if self.rates[name][self.burst[1] - 1 :].min() >= 0.5:
+                return f"{name} never fell below it"
+            return f"{name} {'not within this run' if steps is None else f'after {steps} steps'}"
 
         return "half of the old effective learning rate is back: " + ", ".join(map(said, self.rates))
 

@@ -93,15 +93,14 @@ def matrix_race(
 
 
 def _problem(kappa: float, turn: bool, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """A (12, 12), B (8, 8), with singular values from kappa^(-1/2) to 1, and W* (12, 8)."""
+    """A (12, 12), B (8, 8), with singular values from kappa^(-1/2) to 1, and W* (12, 8), which is turned along."""
     generator = torch.Generator().manual_seed(seed)
     goal = torch.randn(12, 8, generator=generator, dtype=torch.float64)
-    sides = []
-    for n in (12, 8):
-        side = torch.diag(torch.logspace(0, -0.5 * float(np.log10(kappa)), n, dtype=torch.float64))
-        basis = torch.linalg.qr(torch.randn(n, n, generator=generator, dtype=torch.float64))[0]
-        sides.append(basis @ side @ basis.mT if turn else side)
-    return sides[0], sides[1], goal
+    a, b = (torch.diag(torch.logspace(0, -0.5 * float(np.log10(kappa)), n, dtype=torch.float64)) for n in (12, 8))
+    if not turn:
+        return a, b, goal
+    p, q = (torch.linalg.qr(torch.randn(n, n, generator=generator, dtype=torch.float64)).Q for n in (12, 8))
+    return p @ a @ p.mT, q @ b @ q.mT, p @ goal @ q.mT
 
 
 def _best(make: Maker, top: float, problems: Sequence[tuple[Tensor, ...]], steps: int) -> Array:

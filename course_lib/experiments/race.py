@@ -58,7 +58,7 @@ def _rmsprop(lr: Any, beta: float, b2: float = 0.99, eps: float = 1e-8) -> Rule:
     return step
 
 
-def _adam(lr: Any, beta: float, b2: float = 0.999, eps: float = 1e-8) -> Rule:
+def _adam(lr: Any, beta: Any, b2: Any = 0.999, eps: float = 1e-8) -> Rule:
     m: Any = 0.0
     s: Any = 0.0
     left1 = left2 = 1.0
@@ -73,7 +73,7 @@ def _adam(lr: Any, beta: float, b2: float = 0.999, eps: float = 1e-8) -> Rule:
     return step
 
 
-RULES: dict[str, Callable[[Any, float], Rule]] = {
+RULES: dict[str, Callable[..., Rule]] = {
     "SGD": _sgd,
     "momentum": _momentum,
     "Nesterov": _nesterov,
@@ -237,7 +237,7 @@ def lr_sweep(
     return LrSweep(ground, lrs, gaps, steps)
 
 
-def _heights(place: Surface, rule: Callable[[Any, float], Rule], lrs: Array, beta: float, noise: Array) -> Array:
+def _heights(place: Surface, rule: Callable[..., Rule], lrs: Array, beta: float, noise: Array) -> Array:
     across, along = rule(lrs, beta), rule(lrs, beta)
     x, y = (np.full(len(lrs), coordinate) for coordinate in place.start)
     alive = np.full(len(lrs), True)

@@ -67,7 +67,10 @@ class DigitsRace:
 
     def summary(self) -> str:
         reached = len(next(iter(self.effective.values())))
-        ends = ", ".join(f"{n} {self.losses[n][-1]:.2g} ({self.accuracy[n]:.1%})" for n in self.ranking)
+        ends = ", ".join(
+            f"{n} {self.losses[n][-1]:.2g} ({self.accuracy[n]:.1%})" if np.isfinite(self.losses[n][-1]) else f"{n} lost"
+            for n in self.ranking
+        )
         return f"training loss (test accuracy) after {reached} of {self.steps} steps: {ends}"
 
 

@@ -10,7 +10,7 @@ SIZE = (7.0, 4.8)
 
 
 def draw_digits_race(result: DigitsRace, figure: Figure):
-    """Training loss; the effective learning rate of the median coordinate in a band from 10 to 90 %; and what the
+    """Training loss; the effective learning rate of the median coordinate, thin lines at 10 and 90 %; and what the
     state keeps, of gradients and of their sizes."""
     panels = figure.subplot_mosaic([["loss", "effective"], ["direction", "size"]])
     labels = {
@@ -28,10 +28,7 @@ def draw_digits_race(result: DigitsRace, figure: Figure):
         for panel, ax in panels.items()
     }
     figure.legend(handles=list(lines["loss"].values()), loc="outside upper center", ncols=len(looks), handlelength=3)
-    bands = {
-        name: panels["effective"].fill_between([0, 1], [1, 1], [1, 1], color=c, alpha=0.15, lw=0)
-        for name, (c, _) in looks.items()
-    }
+    bands = {name: panels["effective"].plot([], [], color=c, ls=ls, lw=0.6)[0] for name, (c, ls) in looks.items()}
     steps = 0
 
     def redraw(result: DigitsRace):
@@ -41,7 +38,7 @@ def draw_digits_race(result: DigitsRace, figure: Figure):
             lines["loss"][name].set_data(np.append(0, at), np.clip(result.losses[name], 1e-30, 1e30))
             low, median, high = np.clip(result.effective[name], 1e-30, 1e30).T
             lines["effective"][name].set_data(at, median)
-            bands[name].set_data(at, low, high)
+            bands[name].set_data([*at, np.nan, *at], [*low, np.nan, *high])
             for panel, rows in (("direction", result.directions), ("size", result.sizes)):
                 lines[panel][name].set_data(at, np.clip(rows[name], 1e-30, 1e30))
         if steps != result.steps:

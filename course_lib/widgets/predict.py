@@ -124,7 +124,7 @@ class Prediction(w.VBox):
         self.value: Any = None
         self.measured: Any = None
         self.entry, self._read = self._room()
-        self.sure = w.Dropdown(options=CONFIDENCE, value=0.7, description="I am", layout={"width": "16em"})
+        self.sure = w.Dropdown(options=CONFIDENCE, value=0.7, description="I am", layout={"width": "19em"})
         self.commit = w.Button(description="Commit", button_style="primary", layout={"width": "8em"})
         self.commit.on_click(lambda _: self._commit())
         self.note, self.answer = w.HTML(), w.HTML()

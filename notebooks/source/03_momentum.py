@@ -63,10 +63,10 @@ explore(contraction, draw_contraction)
 # $$(1 - \sqrt{\eta\lambda})^2 < \beta ,$$
 #
 # and then the run is *under-damped*: it swings through the minimum and back. At $\eta = 0.001$ it does not: the
-# eigenvalues are real, the larger one is near 1, and there a larger $\eta$ does help. Drag `lr` to the right end
-# and they are real again, but negative: $x$ changes sides at every step, as with plain descent above
-# $\eta\lambda = 1$, and beyond 3.8 it diverges. (Near both borders of the complex region the curve lies above its dashed
-# line: there the two eigenvalues nearly coincide, and such a pair decays like $t \cdot$ rate$^t$ for a while.)
+# eigenvalues are real, the larger one is near 1, and there a larger $\eta$ does help. Drag `lr` to the right end and
+# they are real again, but negative: $x$ changes sides at every step, as with plain descent above $\eta\lambda = 1$,
+# and beyond 3.8 it diverges. (Near both borders of the complex region the curve lies above its dashed line: there
+# the two eigenvalues nearly coincide, and such a pair decays like $t \cdot$ rate$^t$ for a while.)
 
 # %% tags=["check"]
 tiny, slow, fast = (contraction(lr=lr, beta=0.9) for lr in (0.001, 0.01, 0.1))
@@ -422,8 +422,8 @@ picture(smooth, draw_smoothness)
 # %% [markdown]
 # With the same effective learning rate the curve on your screen is as rough as before: its jumps are *not
 # distinguishable*. At such a learning rate they come from the batches, an easy one here and a hard one there, and no
-# memory changes that. Nor is the end any lower. What did get smoother is the path: plain SGD raises the training loss in about 37
-# of 100 steps, momentum in about 14.
+# memory changes that. Nor is the end any lower. What did get smoother is the path: plain SGD raises the training
+# loss in about 37 of 100 steps, momentum in about 14.
 #
 # With the same $\eta$, that is, after "switching momentum on" as people do, all three get worse. It was a tenfold
 # larger learning rate.
@@ -490,7 +490,8 @@ assert 5 < large.gain < 11
 #   $\sqrt\beta$ whatever $\eta$ is.
 # - Tuned for curvatures from $\mu$ to $L$ its rate is $(\sqrt\kappa - 1)/(\sqrt\kappa + 1)$: steps grow like
 #   $\sqrt\kappa$, not $\kappa$.
-# - Nesterov damps steep directions more, up to $\eta\lambda = 1$. torch's form is the same iteration, in terms of the look-ahead point.
+# - Nesterov damps steep directions more, up to $\eta\lambda = 1$. torch's form is the same iteration, in terms of
+#   the look-ahead point.
 # - On a convex function that is no bowl, heavy ball with its best setting may cycle for ever; Nesterov converges.
 # - The effective learning rate is $\eta/(1-\beta)$. With $\eta$ inside the velocity a change of $\eta$ is obeyed
 #   late.

@@ -15,7 +15,7 @@ import torch
 
 from course_lib.checks import adaptive as checks
 from course_lib.controls import Linear, Log
-from course_lib.experiments.adaptive import first_steps, memory, rescaled
+from course_lib.experiments.adaptive import first_steps, longest_after_a_rise, memory, rescaled
 from course_lib.experiments.adaptive_cycle import rounds, verdicts
 from course_lib.experiments.adaptive_decay import shrinkage
 from course_lib.experiments.adaptive_family import early_steps, state_bytes
@@ -44,7 +44,8 @@ from course_lib.widgets import explore, picture, predict, questions
 # $$s_t = s_{t-1} + g_t^2, \qquad \theta_t = \theta_{t-1} - \eta\, \frac{g_t}{\sqrt{s_t} + \varepsilon} ,$$
 #
 # all of it coordinate by coordinate; $\varepsilon$ (eps) is a tiny number against division by zero. A weight that
-# has seen few gradients has a small sum and takes long steps. Each weight has its own clock.
+# has seen few gradients has a small sum and takes long steps. Each weight has its own clock. What stands before $g_t$
+# in a step, here $\eta / (\sqrt{s_t} + \varepsilon)$, is the weight's **effective learning rate**.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** 40 features, there in from 1/2 down to 1/333 of the examples; 3000 examples, one a step; each
@@ -60,23 +61,25 @@ words
 # AdaGrad halves the error that SGD leaves in the rare weights, 0.18 for 0.40, without doing worse on the frequent
 # ones. SGD cannot simply take a larger $\eta$: the frequent features, which come many at a time, set the limit.
 #
-# RMSProp is in between, 0.29. Its running mean has forgotten a rare feature's last gradient when the next one comes,
-# 300 steps later; so the step is a long one, however often the feature has been seen, and noise is never averaged
-# away. Here, forgetting is a fault. Move `rarest` up to 0.3 and the lead is gone: with no rare features there is
-# nothing to win.
+# RMSProp is in between, 0.29. Its running mean, over some 100 steps here, has forgotten a rare feature's last
+# gradient when the next one comes, 300 steps later; so the step is a long one, however often the feature has been
+# seen, and noise is never averaged away. Here, forgetting is a fault. (The picture holds two more, from 4.2 and 4.3.
+# Adam remembers for 1000 steps, longer than the gap, and at 0.22 it is ahead of RMSProp.) Move `rarest` up to 0.3
+# and the lead is gone: with no rare features there is nothing to win.
 
 # %% tags=["check"]
 assert words.result.against("SGD", "AdaGrad").higher == 0  # SGD's error is higher
 assert words.result.against("RMSProp", "AdaGrad").higher == 0
-errors = [words.result.rare_error(name).mean() for name in ("SGD", "AdaGrad", "RMSProp")]
-assert np.allclose(errors, [0.40, 0.18, 0.29], atol=0.02)
+assert words.result.against("RMSProp", "Adam").higher == 0
+errors = [words.result.rare_error(name).mean() for name in ("SGD", "AdaGrad", "RMSProp", "Adam")]
+assert np.allclose(errors, [0.40, 0.18, 0.29, 0.22], atol=0.02)
 assert rare(rarest=0.3).against("SGD", "AdaGrad").higher != 0
 
 # %% [markdown]
 # ## 4.2  What does AdaGrad never do?
 #
-# Its sum can only grow, so its steps can only shrink. **RMSProp** (Tieleman and Hinton 2012) puts a running mean in
-# place of the sum,
+# Its sum can only grow, so its effective learning rates can only fall. **RMSProp** (Tieleman and Hinton 2012) puts a
+# running mean in place of the sum,
 #
 # $$v_t = \beta_2 v_{t-1} + (1 - \beta_2)\, g_t^2, \qquad
 # \theta_t = \theta_{t-1} - \eta\, \frac{g_t}{\sqrt{v_t} + \varepsilon} ,$$
@@ -94,12 +97,12 @@ burst = explore(memory, draw_memory)
 burst
 
 # %% [markdown]
-# RMSProp needs 93 steps: $v$ must fall from about 360 to 4, and each step multiplies it by $\beta_2 = 0.95$. AdaDelta
-# takes longer, 238, since the root mean square of its own steps has shrunk as well. AdaGrad's sum holds the
+# RMSProp needs 93 steps: $v - 1$ must fall from about 360 to 3, and each step multiplies it by $\beta_2 = 0.95$.
+# AdaDelta takes longer, 238, since the root mean square of its own steps has shrunk as well. AdaGrad's sum holds the
 # $10 \cdot 30^2 = 9000$ for ever: it would take 9000 gradients of size 1 to add as much again. One bad batch at the
 # start of a training, and every later step is shorter. On a convex problem with a fixed distribution that is what
-# one wants (steps must shrink); for a network, whose gradients at the start say little about those at the end, it
-# is not.
+# one wants (steps must shrink); for a network, whose gradients at the start say little about those at the end, it is
+# not.
 
 # %% tags=["check"]
 assert burst.result.recovers("AdaGrad") is None
@@ -124,7 +127,7 @@ assert burst.result.rates["AdaGrad"][-1] < 0.11
 # %% tags=["predict"]
 worst = predict(
     "Without the hats the first step is sqrt(10) = 3.16 times too long. How many times too long is the worst?",
-    Log(1, 100),
+    Log(1, 1000),
 )
 worst
 
@@ -133,8 +136,9 @@ start = explore(first_steps, draw_first_steps)
 start
 
 # %% [markdown]
-# With the hats, the first step is $g / \sqrt{g^2}$: **exactly $\eta$ in every coordinate, whatever the gradient**.
-# Drag `scale` over 18 orders of magnitude. While the gradients keep their sign and size, every step is $\eta$.
+# With the hats, the first step is $\eta\, g / \sqrt{g^2}$: **$\eta$ in every coordinate, whatever the gradient**, as
+# long as that is large beside $\varepsilon$. Drag `scale` over 18 orders of magnitude. While the gradients keep their
+# sign and size, every step is $\eta$.
 #
 # Without, the step is too long by $(1 - \beta_1^t) / \sqrt{1 - \beta_2^t}$. At $t = 1$ that is $0.1 / \sqrt{0.001}$,
 # the 3.16 that everybody quotes. But $m$ fills up within ten steps or so, and $v$ takes a thousand: the factor
@@ -142,8 +146,9 @@ start
 # trainings would be over. With $\beta_2 = 0.99$ it is a matter of 200 steps.
 #
 # Once the gradients are noise, $\hat m$ averages them and steps are shorter than $\eta$ (move `noise`). So $\eta$ is
-# about the longest step that Adam takes, with one exception: a gradient after a long silence finds $v$ empty, and moves
-# the weight by $\eta\,(1-\beta_1)/\sqrt{1-\beta_2}$, those 3.16 again.
+# about the longest step that Adam takes, with one kind of exception: gradients that grow all of a sudden, or come
+# after a long silence. They find $v$ as good as empty, as the first ones do without the hats, and the steps reach
+# almost the same $6.57\,\eta$. Bias correction is for the start, not for a sudden rise.
 
 # %% tags=["check"]
 assert abs(start.result.adam[0] - 1) < 1e-6
@@ -152,6 +157,7 @@ assert start.result.worst[0] == 12
 assert start.result.steps_above(2) == 287
 assert start.result.steps_above(1.05) == 2374
 assert first_steps(b2=0.99).steps_above(1.05) < 250
+assert 6.3 < longest_after_a_rise(1e6) < start.result.worst[1]
 worst.reveal(start.result.worst[1])
 
 # %% [markdown]
@@ -176,9 +182,9 @@ units
 # at the learning rate $\eta / \varepsilon$. Drag `eps`: the edge follows.
 #
 # So SGD's $\eta$ has units (a length per slope), and Adam's is a length. $\varepsilon$ has units again, those of a
-# gradient: it is a statement about which gradients are too small to be believed. In the network of 4.6 all
-# $\sqrt{\hat v}$ are above $10^{-6}$, and $10^{-8}$ is nothing; in a large model, where a gradient is divided by the
-# number of tokens, it may be something; and in half precision $10^{-8}$ *is* zero (lecture 10).
+# gradient: it is a statement about which gradients are too small to be believed. In the network of 4.6, with the decay
+# that is set there, all $\sqrt{\hat v}$ are above $10^{-6}$, and $10^{-8}$ is nothing; in a large model, where a
+# gradient is divided by the number of tokens, it may be something; and in float16 $10^{-8}$ *is* zero (lecture 10).
 #
 # What Adam does not survive is a rotation (3.8): it scales *axes*.
 
@@ -194,11 +200,11 @@ assert np.isclose(rescaled(eps=1e-5).works("Adam")[0], 1e3 * units.result.works(
 # ## 4.5  How many learning rates has a network?
 #
 # Five optimizers train one network on the handwritten digits, from the same weights on the same batches, each at a
-# learning rate that suits it. `times` multiplies all of them. The effective learning rate of a weight is its step over
-# its gradient; the band holds 80 % of the weights.
+# learning rate that suits it. `times` multiplies all of them. The effective learning rate of a weight is taken as its
+# step over its gradient; between the two thin lines of a color lie 80 % of the weights.
 
 # %% [markdown] tags=["predict"]
-# **Predict.** How wide is the band of SGD? Of momentum? Of the adaptive ones: a factor of 2, 20, or 2000? Towards the
+# **Predict.** How wide is that band for SGD? Of momentum? Of the adaptive ones: a factor of 2, 20, or 2000? Towards the
 # end gradients shrink. In which direction does that move the effective learning rates of AdaGrad, RMSProp and Adam?
 
 # %%
@@ -208,9 +214,10 @@ network
 # %% [markdown]
 # SGD has one learning rate; momentum's differ by a factor of two, since some gradients turn more often than others.
 # Those of the adaptive ones are spread over a factor of about twenty. AdaGrad's fall from the first step to the last,
-# by 4.2. RMSProp's and Adam's fall at first, and from about step 60 on they *rise*: gradients have shrunk with the
-# loss, the root forgets the large ones, and it stands under the step. SGD's steps shrink with the gradients, Adam's do
-# not, and that is one reason to let $\eta$ fall (lecture 5).
+# as 4.2 said they must, here to about a fifth. RMSProp's and Adam's fall at first, and from about step 60 on they
+# *rise*: gradients have shrunk with the loss, and the root, which stands under the step, shrinks after them. RMSProp
+# forgets the large ones; Adam's $\hat v$, after 120 steps a mean over nearly all of them, is diluted by the small ones.
+# SGD's steps shrink with the gradients, Adam's do not, and that is one reason to let $\eta$ fall (lecture 5).
 #
 # Who ends lowest here depends on the seed, and one seed settles nothing. 4.10 and 4.11 do it properly.
 
@@ -221,6 +228,7 @@ for name in ("AdaGrad", "RMSProp", "Adam"):
     assert 8 < network.result.spread(name) < 40
 medians = {name: rates[[20, 60, 119], 1] for name, rates in network.result.effective.items()}
 assert np.all(np.diff(medians["AdaGrad"]) < 0)
+assert 4 < network.result.effective["AdaGrad"][0, 1] / medians["AdaGrad"][2] < 6
 assert all(medians[name][2] > 1.1 * medians[name][1] for name in ("RMSProp", "Adam"))
 
 # %% [markdown]
@@ -252,7 +260,8 @@ lost
 # %% [markdown]
 # Each dot is a weight. AdamW takes the same share of all. L2 inside Adam takes $1/\sqrt{\hat v}$ times as much: the
 # dots lie on the theory's line, slope $-1.01$, and the shares differ by a factor of 150 between the 5th and the 95th
-# percentile. The weights with *large* gradients, those that the training uses, are regularized least.
+# percentile. The weights with *large* gradients, those that the training uses, are regularized least. (The theory is
+# about the mean. In this one step a few weights lie off the line, and those at the lower edge even grew.)
 #
 # And the blank pixels: their gradient is $\lambda\theta$ alone, so its root is $\lambda|\theta|$, and $\lambda$
 # cancels. They move by $\eta$ a step towards 0 whatever $\lambda$ is; only whether it is zero counts. Raise `decay`
@@ -278,7 +287,9 @@ blank.reveal(float(strong / weak))
 # round they sum to more than 0, so the best place is $-1$. Everything is convex, linear even. Reddi, Kale and Kumar
 # (2018) chose $\beta_1 = 0$, $\beta_2 = 1/(1 + C^2)$, and a learning rate that falls like $1/\sqrt t$.
 #
-# Their **AMSGrad** divides by the largest $\hat v$ so far in place of the last: learning rates may fall, never rise.
+# Their **AMSGrad** divides by the root of the largest $v$ so far in place of the last (torch then corrects it for
+# bias): once the correction is over, learning rates may fall, never rise. Right in the picture is the average
+# **regret**: by how much the loss, a step, is above that of staying at $-1$ all the time.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** $C = 3$. Where does Adam go? What happens if its memory $\beta_2$ is longer, 0.9? And with momentum,
@@ -294,12 +305,16 @@ three
 # one each. One against two. AMSGrad remembers, and arrives. So does SGD.
 #
 # One can compute what a round comes to (call it the *drift*) and it says where Adam ends, for each $C$ and $\beta_2$:
-# at $C = 3$ Adam fails for every $\beta_2$ below 0.47, not only at the published 0.1.
+# at $C = 3$ Adam fails for every $\beta_2$ below 0.47, not only at the published 0.1. With $\beta_2 = 0.9$ it
+# arrives. With $\beta_1 = 0.9$ it arrives as well, even at the published $\beta_2$: $m$ is then nearly the mean of the
+# round, and that has the right sign.
 #
-# So it takes a memory shorter than the time between the gradients that matter. With $\beta_2 = 0.999$ that sounds
-# harmless, until large gradients are rare: set `period` to 101, `excess` to 1.01, $\beta_1 = 0.9$, $\beta_2 = 0.99$,
-# 6000 steps, the second sequence of the paper. In practice $\beta_2$ is large and Adam is seldom caught, and AMSGrad
-# seldom helps. But a $\beta_2$ lowered "to adapt faster" moves towards this picture.
+# So it takes memories, in $v$ and in $m$, that are shorter than the time between the gradients that matter. With
+# $\beta_2 = 0.999$ that sounds harmless, until large gradients are rare: set `period` to 101 and `excess` to 1.01
+# ($C$ is `excess` times `period` $- 1$, so 101), $\beta_1 = 0.9$, $\beta_2 = 0.99$, 6000 steps. It is the second
+# sequence of the paper: the round favors $-1$ by a hair, Adam ends at $+0.50$, AMSGrad at $-0.91$, while SGD swings
+# widely at this learning rate, around $-0.6$ at the end. In practice $\beta_2$ is large and Adam is seldom caught,
+# and AMSGrad seldom helps. But a $\beta_2$ lowered "to adapt faster" moves towards this picture.
 
 # %% tags=["check"]
 assert three.result.paths["Adam"][-1] > 0.95
@@ -307,7 +322,8 @@ assert three.result.paths["AMSGrad"][-1] < -0.95 > three.result.paths["SGD"][-1]
 assert rounds(b2=0.46).drift < 0 < rounds(b2=0.48).drift
 assert verdicts().agreement > 0.98  # over 1320 settings
 assert rounds(b2=0.9).paths["Adam"][-1] < -0.95 > rounds(b1=0.9).paths["Adam"][-1]
-assert rounds(1.01, 101, 0.9, 0.99, steps=6000).paths["Adam"][-1] > 0.4
+rare_slope = rounds(1.01, 101, 0.9, 0.99, steps=6000).paths
+assert rare_slope["AMSGrad"][-1] < -0.8 < 0.4 < rare_slope["Adam"][-1]
 
 # %% [markdown]
 # ## 4.8  What do Adam's relatives change, and what do they keep?
@@ -315,12 +331,12 @@ assert rounds(1.01, 101, 0.9, 0.99, steps=6000).paths["Adam"][-1] > 0.4
 # | | changes | to |
 # |---|---|---|
 # | AMSGrad | $\hat v$ | the largest $v$ so far |
-# | NAdam (Dozat 2016) | $\hat m$ | Nesterov's look-ahead: the new gradient counts twice |
-# | RAdam (Liu et al. 2020) | the first steps | plain momentum for five, then a factor $r_t$ that climbs to 1 |
+# | NAdam (Dozat 2016) | $\hat m$ | Nesterov's look-ahead, with a $\beta_1$ that begins at half its value |
+# | RAdam (Liu et al. 2020) | the first steps | five of plain momentum (torch), then a factor $r_t$ up to 1 |
 # | Lion (Chen et al. 2023) | the quotient | the *sign* of a momentum: every step is $\eta$ |
 # | Adafactor (Shazeer and Stern 2018) | $v$ of a matrix | a row's and a column's mean, multiplied |
 #
-# Each keeps something for every parameter. Count the tensors of their states, for a matrix of any shape:
+# And what do they keep? Count the tensors of their states, for a matrix of any shape:
 
 # %% [markdown] tags=["predict"]
 # **Predict.** Bytes a parameter, in float32, for SGD, momentum, Adam, AMSGrad, Lion, and for Adafactor on a
@@ -341,8 +357,10 @@ early
 # parameter. Shampoo and SOAP (4.12) keep matrices, in float64 here, and how much that is depends on the shape.
 #
 # With pure noise Adam's steps settle at $\sqrt{(1 - \beta_1)/(1 + \beta_1)} = 0.23\,\eta$, the root mean square of
-# such a running mean. NAdam's are two and a half times as long, Lion's more than four times. A learning rate tuned
-# for one is wrong for the other by about such factors; Lion's authors advise to divide Adam's by 3 to 10.
+# such a running mean. NAdam's are two and a half times as long after 300 steps: its $\beta_1$ is still on its way
+# up, which takes thousands. Lion's are more than four times as long. Where gradients are mostly noise, a learning
+# rate tuned for one is wrong for the other by about such factors; Lion's authors advise to divide Adam's by 3 to 10.
+# (Where they agree, as with `signal` at 3, all steps are near $\eta$.)
 #
 # And RAdam: the *variance* of $1/\sqrt{\hat v}$ is huge while few gradients are in it, so RAdam waits until five are
 # and then lets in the quotient slowly. Its factor $r_t$ does not look at gradients: it is a function of $t$ and
@@ -357,6 +375,8 @@ assert kept.result.bytes["Adafactor"] == 4 * (512 + 128)
 noise, loud = early_steps(signal=0.0), early_steps(signal=0.0, scale=1000.0)
 assert abs(noise.settled("Adam") - (0.1 / 1.9) ** 0.5) < 0.02
 assert 2.2 < noise.settled("NAdam") / noise.settled("Adam") < 2.8
+agreed = early_steps(signal=3.0)
+assert all(0.9 < agreed.settled(name) < 1.05 for name in ("Adam", "NAdam", "Lion"))
 assert (noise.waits, noise.gap < 0.24, loud.sizes["RAdam"][0] > 800) == (5, True, True)
 
 # %% [markdown]
@@ -415,7 +435,7 @@ assert checks.check_adamw(torch.optim.Adam).mistake == "coupled decay"
 # - *default*: 0.001, for Adam only.
 
 # %% tags=["predict"]
-price = predict("Averaged over the four tasks: how many points of test accuracy does the default cost?", Linear(0, 40))
+price = predict("Averaged over the four tasks: how many points of test accuracy does the default cost?", Linear(0, 90))
 price
 
 # %%
@@ -426,16 +446,17 @@ picture(trial, adaptive_trial.draw_no_tuning, size=adaptive_trial.SIZE)
 # Three findings.
 #
 # 1. *The default is no tuning, and it shows.* Against tuning, 0.001 costs between 15 and 22 points, on every task, and
-#    no interval comes near zero. These trainings are short (five epochs), and for a short training 0.001 is too small:
-#    the right $\eta$ depends on how many steps you have.
+#    no interval comes near zero. These trainings are short, five epochs, and 0.001 is too small for a short training
+#    (the picture of 4.11 shows 14 epochs: there it misses far less).
 # 2. *Adam's good range is no wider than SGD's.* The learning rates within two points of the best cover about one
 #    decade, for both.
-# 3. *But it stays where it is.* SGD's best $\eta$ moves by a factor of 300 from task to task, most of it with the
-#    units of the loss; Adam's by 3. Carried from the digits to the loss times 100, SGD's is a disaster, and
-#    Adam's costs nothing that could be told from zero on any task.
+# 3. *But it does not hang on the units of the loss.* SGD's best $\eta$ moves by a factor of 300 from task to task,
+#    all but a factor of ten with the loss times 100; Adam's moves by 3. Carried from the digits to the loss times
+#    100, SGD's is a disaster, and Adam's costs nothing at all: by 4.4 it is the same run again. To the deeper
+#    network and to MNIST-1D both carry, at no cost that could be told from zero.
 #
-# So: tune Adam once per kind of problem and budget, and it will carry further than SGD does. That is worth much, and it
-# is not "needs no tuning".
+# So: tune Adam once per kind of problem and length of run, and rescaling will not undo it. That is worth much, and
+# it is not "needs no tuning".
 
 # %% tags=["check"]
 costs = [trial.regret(task, "Adam", "default") for task in TASKS]
@@ -445,6 +466,7 @@ assert abs(wide["Adam"] - wide["SGD"]) <= 0.5
 assert trial.moves("Adam") < 4 < 90 < trial.moves("SGD")
 assert trial.regret("digits, loss x 100", "SGD", "carried").mean > 0.9
 assert all(trial.regret(task, "Adam", "carried").higher is None for task in TASKS)
+assert all(trial.regret(task, "SGD", "carried").higher is None for task in ("digits, deep", "MNIST-1D"))
 price.reveal(100 * float(np.mean([cost.mean for cost in costs])))
 
 # %% [markdown]
@@ -496,8 +518,9 @@ assert shapes_verdict.comparison.low < -0.01 < 0.01 < shapes_verdict.comparison.
 # - **Schedule-free** (Defazio et al. 2024): no matrix; an average over the run takes the place of the falling $\eta$.
 #
 # First a problem made for them: $\tfrac12 |A (W - W^*) B|^2$ over a matrix $W$, once with $A$ and $B$ diagonal, once
-# turned by random rotations. Then a small network on the digits. Each has its own best learning rate, which falls
-# linearly to 0 but where the name says otherwise; the network's winners run on six fresh seeds.
+# with all of it turned by random rotations, left and right. Then a small network on the digits. Each has its own
+# best learning rate, which falls linearly to 0 but where the name says otherwise; the network's winners run on six
+# fresh seeds.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** Which of momentum, Adam, Muon, Shampoo and SOAP end higher on the turned problem than on the straight
@@ -512,28 +535,31 @@ news = newcomers()
 picture(news, draw_newcomers)
 
 # %% [markdown]
-# Turned, Adam ends some hundred times higher; none of the others minds. SOAP is where Adam was on the straight problem:
-# it finds the axes itself. Shampoo ends thousands of times lower than all: the curvature of this problem *is* a matrix
-# for the rows and one for the columns, just what Shampoo divides by.
+# Momentum, Muon and Shampoo know no axes: the turned problem is the same to them, and so are their curves, but for
+# rounding. Adam ends hundreds of times higher. SOAP, which begins as Adam does and must find the axes on its way, ends
+# two to five times higher. And Shampoo ends thousands of times lower than all: the curvature of this problem *is* a
+# matrix for the rows and one for the columns, just what Shampoo divides by.
 #
 # On the network the picture is another. Muon and schedule-free Adam end at about a third of Adam's training loss, and
-# SOAP lies between; Shampoo, the winner by thousands, is not distinguishable from Adam. And of Muon's lead nothing
-# arrives in the test accuracy. Adam with a constant learning rate does no worse than with a falling one here, so what
-# schedule-free gains, it gains by averaging. (With other seeds the same, but for SOAP and Shampoo, which are sometimes
-# a little ahead of Adam and sometimes level.)
+# SOAP lies between; Shampoo, the winner by thousands, is not distinguishable from Adam. Nor is Adam with a constant
+# learning rate from Adam with a falling one, so it is hardly the missing schedule that makes schedule-free win. In test
+# accuracy schedule-free and SOAP are ahead of Adam by one and a half points here, Muon by nothing. With other seeds the
+# training losses come out the same, but for SOAP and Shampoo, which are sometimes a little ahead of Adam and sometimes
+# level; and no lead in accuracy is there every time.
 #
 # Read such results, these too, with 4.10 in mind: 80 steps, a network of 2400 parameters, each tuned on five learning
 # rates and nothing else. In large language models Muon and SOAP save steps at equal loss by their authors' account;
 # a benchmark that tunes all alike finds smaller gains than claimed (Wen et al. 2025).
 
 # %% tags=["check"]
-assert matrix.loses("Adam") > 30
-assert all(matrix.loses(name) < 3 for name in ("momentum", "Muon", "SOAP"))
-assert all(100 * matrix.end("Shampoo", turned=True) < matrix.end(n, turned=True) for n in ("Adam", "Muon", "SOAP"))
+assert abs(np.log([matrix.loses(name) for name in ("momentum", "Muon", "Shampoo")])).max() < 0.3
+assert matrix.loses("SOAP") < 5 < 100 < matrix.loses("Adam")
+assert all(1000 * matrix.end("Shampoo", turned=True) < matrix.end(n, turned=True) for n in ("Adam", "Muon", "SOAP"))
 assert all(news.against(n).higher == 1 and news.ratio(n) < 0.5 for n in ("Muon", "schedule-free"))  # Adam's is higher
 assert news.against("Shampoo").higher is None
 assert news.against("Adam, constant").higher != 0
 assert news.accuracy_gain("Muon").higher is None
+assert news.accuracy_gain("schedule-free").higher == news.accuracy_gain("SOAP").higher == 0
 
 # %% [markdown]
 # ## Summary
