@@ -452,9 +452,9 @@ picture(ends, draw_horizons)
 # %% [markdown]
 # Only the constant learning rate is clearly worse, by about a fifth at every length. The others are within a few
 # percent of the cosine, and no interval excludes it: not distinguishable, with eight seeds. Over 24 others the straight
-# line and schedule-free are ahead of the cosine, by at most 4 %, and "stable, decay" is level with it. Two of these three
-# did not have to know the length. Models for all three lengths cost seven epochs with cosines, each begun anew, and 4.6
-# with one stable run and a branch for each of the two shorter lengths.
+# line and schedule-free are ahead of the cosine, by at most 4 %, and "stable, decay" is level with it. Of these three
+# two did not have to know the length. Models for all three lengths cost seven epochs with cosines, each begun anew,
+# and 4.6 with one stable run and a branch for each of the two shorter lengths.
 #
 # So the shape of the decay hardly matters here, as long as there is one. What the averaging does is the same thing by
 # other means: the mean of a cloud of points lies closer to its center than any one of them (2.5).
