@@ -166,7 +166,8 @@ class _Runner:
         self.sloped = FORGET * self.sloped + slope**2
         alive = self.sloped > 0
         ratios = (self.moved[alive] / self.sloped[alive]).sqrt()
-        return torch.quantile(ratios, torch.tensor(QUANTILES)).tolist() if len(ratios) else [torch.nan] * 3
+        ratios = ratios[ratios.isfinite()]
+        return np.quantile(ratios.numpy(), QUANTILES).tolist() if len(ratios) else [np.nan] * 3
 
 
 def _kept(state: Any) -> Iterator[tuple[str, list[Tensor]]]:
