@@ -3,13 +3,13 @@
 Adam and AdamW are judged by the conformance suite, `course_lib.checks.optimizers`.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.adaptive_amsgrad import check_amsgrad_step
 from course_lib.checks.optimizers import check_adam, check_adamw, check_rmsprop
+from course_lib.checks.recipe import recipe
 from course_lib.checks.verdict import Case, Mutant, Verdict, judge
 
 __all__ = ["check_adagrad_step", "check_adam", "check_adamw", "check_amsgrad_step", "check_rmsprop"]
@@ -20,74 +20,94 @@ def adagrad(theta, total, grad, lr, eps):
     return theta - lr * grad / (np.sqrt(total) + eps), total
 
 
-def by_parts(gather: Callable, divide: Callable) -> Callable:
-    """An AdaGrad: gather(total, grad) -> total, then divide(grad, new, old, lr, eps) -> what theta loses."""
+adagrad_but = recipe(
+    *("theta", "total", "grad", "lr", "eps"),
+    s=lambda a: a.total + a.grad**2,
+    below=lambda a: np.sqrt(a.s) + a.eps,
+    new=lambda a: a.theta - a.lr * a.grad / a.below,
+    out=lambda a: (a.new, a.s),
+)
 
-    def step(theta, total, grad, lr, eps):
-        new = gather(total, grad)
-        return theta - divide(grad, new, total, lr, eps), new
-
-    return step
-
-
-def summed(total, grad):
-    return total + grad**2
-
-
-def rooted(grad, new, old, lr, eps):
-    return lr * grad / (np.sqrt(new) + eps)
-
+FORGETS = (
+    "The squares are averaged, with 0.9 and 0.1, and so forgotten: that is RMSProp. AdaGrad adds them up for ever."
+)
+DROPPED = "The old sum is dropped, and the step divides by |g| alone: add this gradient's square to the sum."
+UNROOTED = "The step is divided by the sum of the squares, and not by its root: it depends on the gradient's units."
+INSIDE = "eps stands inside the root: there it counts as its own root. Here, as in torch, it is added after the root."
+OLD = "The step divides by the sum from before this gradient: add its square first. The very first step divides by eps."
+SIZES = "The sum is of the gradients themselves or of their sizes, not of their squares."
+WHOLE = (
+    "One sum is kept for all coordinates, from the whole gradient. AdaGrad has a sum for each coordinate, and that is "
+    "the point of it."
+)
+PARENTHESES = "eps is added to the whole fraction, not to the root below it: put parentheses around (root + eps)."
+RETURNED = "What comes back first is the step alone: return theta after its step."
 
 ADAGRAD_MUTANTS = (
+    Mutant("forgets", FORGETS, adagrad_but(s=lambda a: 0.9 * a.total + 0.1 * a.grad**2)),
+    Mutant("old sum dropped", DROPPED, adagrad_but(s=lambda a: a.grad**2)),
+    Mutant("no root", UNROOTED, adagrad_but(below=lambda a: a.s + a.eps)),
     Mutant(
-        "forgets",
-        "The squares are averaged, with 0.9 and 0.1, and so forgotten: that is RMSProp. AdaGrad adds them up for ever.",
-        by_parts(lambda s, g: 0.9 * s + 0.1 * g**2, rooted),
+        "multiplied by the root",
+        "The step is multiplied by the root: divide by it.",
+        adagrad_but(below=lambda a: 1 / (np.sqrt(a.s) + a.eps)),
+    ),
+    Mutant("eps inside the root", INSIDE, adagrad_but(below=lambda a: np.sqrt(a.s + a.eps))),
+    Mutant(
+        "eps left out",
+        "eps is missing: an entry whose gradients were all 0 gets 0 / 0.",
+        adagrad_but(below=lambda a: np.sqrt(a.s)),
     ),
     Mutant(
-        "no root",
-        "The step is divided by the sum of the squares, and not by its root: it depends on the gradient's units.",
-        by_parts(summed, lambda g, new, old, lr, eps: lr * g / (new + eps)),
+        "eps as a floor",
+        "The root is kept above eps: eps is added to it.",
+        adagrad_but(below=lambda a: np.maximum(np.sqrt(a.s), a.eps)),
     ),
-    Mutant(
-        "eps inside the root",
-        "eps stands inside the root: there it counts as its own root. Here, as in torch, it is added after the root.",
-        by_parts(summed, lambda g, new, old, lr, eps: lr * g / np.sqrt(new + eps)),
+    *(
+        Mutant("missing parentheses", PARENTHESES, adagrad_but(new=new))
+        for new in (
+            lambda a: a.theta - (a.lr * a.grad / np.sqrt(a.s) + a.eps),
+            lambda a: a.theta - a.lr * a.grad / np.sqrt(a.s) + a.eps,
+            lambda a: a.theta - (a.lr / np.sqrt(a.s) + a.eps) * a.grad,
+        )
     ),
-    Mutant(
-        "old sum",
-        "The step divides by the sum from before this gradient: add its square first. The very first step divides by "
-        "eps alone.",
-        by_parts(summed, lambda g, new, old, lr, eps: lr * g / (np.sqrt(old) + eps)),
-    ),
-    Mutant(
-        "not squared",
-        "The sum is of the gradients' sizes, not of their squares.",
-        by_parts(lambda s, g: s + np.abs(g), rooted),
-    ),
-    Mutant(
-        "one sum for all",
-        "One sum is kept for all coordinates: the norm of the whole gradient. AdaGrad has a sum for each coordinate, "
-        "and that is the point of it.",
-        by_parts(lambda s, g: s + np.sum(g**2), rooted),
-    ),
+    Mutant("old sum", OLD, adagrad_but(below=lambda a: np.sqrt(a.total) + a.eps)),
+    Mutant("not squared", SIZES, adagrad_but(s=lambda a: a.total + np.abs(a.grad))),
+    Mutant("not squared", SIZES, adagrad_but(s=lambda a: a.total + a.grad)),
+    Mutant("one sum for all", WHOLE, adagrad_but(s=lambda a: a.total + np.sum(a.grad**2))),
+    Mutant("one sum for all", WHOLE, adagrad_but(s=lambda a: a.total + np.mean(a.grad**2))),
     Mutant(
         "uphill",
         "The sign is turned: the step goes up the slope.",
-        by_parts(summed, lambda g, new, old, lr, eps: -lr * g / (np.sqrt(new) + eps)),
+        adagrad_but(new=lambda a: a.theta + a.lr * a.grad / a.below),
+    ),
+    Mutant(
+        "lr left out",
+        "The step is not multiplied by lr.",
+        adagrad_but(new=lambda a: a.theta - a.grad / a.below),
+    ),
+    Mutant("step returned", RETURNED, adagrad_but(new=lambda a: a.lr * a.grad / a.below)),
+    Mutant("step returned", RETURNED, adagrad_but(new=lambda a: -a.lr * a.grad / a.below)),
+    Mutant(
+        "results in another order",
+        "The results are right, and come in another order: return theta, then total.",
+        adagrad_but(out=lambda a: (a.s, a.new)),
     ),
     Mutant(
         "sum not kept",
         "The sum that is returned is the old one: what this gradient added is forgotten.",
-        lambda theta, s, g, lr, eps: (theta - lr * g / (np.sqrt(s + g**2) + eps), s),
+        adagrad_but(out=lambda a: (a.new, a.total)),
     ),
 )
 
 
 def adagrad_case(title: str, shape: tuple[int, ...], lr: float, eps: float, *, fresh: bool = False) -> Case:
+    """fresh: the first step, from a sum of 0, with a gradient that is 0 in its last entry."""
     random = np.random.default_rng(len(title))
     theta, grad = random.normal(size=shape), random.normal(size=shape)
     total = np.zeros(shape) if fresh else random.uniform(0.5, 4.0, size=shape)
+    if fresh:
+        grad.flat[-1] = 0.0
     return Case(title, {"theta": theta, "total": total, "grad": grad, "lr": lr, "eps": eps})
 
 
@@ -98,7 +118,7 @@ def check_adagrad_step(fn: Any) -> Verdict:
         fn,
         adagrad,
         (
-            adagrad_case("the first gradient, lr 0.1", (3,), 0.1, 1e-3, fresh=True),
+            adagrad_case("the first gradient, an entry of it 0, lr 0.1", (4,), 0.1, 1e-3, fresh=True),
             adagrad_case("later, lr 0.1, eps 0.01", (3,), 0.1, 1e-2),
             adagrad_case("a matrix, lr 2, eps 0.5", (4, 2), 2.0, 0.5),
         ),
