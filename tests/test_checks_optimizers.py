@@ -5,6 +5,7 @@ here as a learner writes it.
 """
 
 import math
+import re
 from functools import partial
 
 import numpy as np
@@ -156,6 +157,19 @@ EDITS = [
     ("adam", "b t in place of b^t", [("**self.t", " * self.t")]),
     ("adam", "eps inside the root", [("v.sqrt() + self.eps", "(v + self.eps).sqrt()")]),
     ("adam", "missing root", [("v.sqrt()", "v")]),
+    ("adam", "missing parentheses", [("(v.sqrt() + self.eps)", "v.sqrt() + self.eps")]),
+    ("adam", "missing parentheses", [("self.lr * m / (v.sqrt() + self.eps)", "m * (self.lr / v.sqrt() + self.eps)")]),
+    ("adam", "one square for a whole parameter", [("g**2", "(g**2).mean()")]),
+    ("adam", "one square for a whole parameter", [("g**2", "g.norm() ** 2")]),
+    ("adam", "norm in place of the squares", [("g**2", "g.norm()")]),
+    (
+        "adam",
+        "b1 used for both averages",
+        [("self.b2 * self.v[i] + (1 - self.b2)", "self.b1 * self.v[i] + (1 - self.b1)")],
+    ),
+    ("adam", "b1 used for both averages", [("= lr, b1, b2, eps", "= lr, b1, b1, eps")]),
+    ("adam", "b2 used for both averages", [("= lr, b1, b2, eps", "= lr, b2, b2, eps")]),
+    ("adam", "b1 in both corrections", [("self.b2**self.t", "self.b1**self.t")]),
     ("adam", "eps left out", [(" + self.eps)", ")")]),
     ("adam", "eps as a floor", [("(v.sqrt() + self.eps)", "v.sqrt().clamp_min(self.eps)")]),
     ("adam", "t starts at 0", [("        self.t += 1\n", ""), ("def zero", "    self.t += 1\n\n    def zero")]),
@@ -379,6 +393,33 @@ def test_a_mistake_in_a_learner_s_own_code_is_named(source, mistake, edits):
     assert (verdict.status, verdict.mistake) == ("wrong", mistake), verdict
 
 
+def test_a_missing_root_is_told_in_a_sentence():
+    verdict = check_adam(written(ADAM_CLASS, ("v.sqrt()", "v")))
+    assert verdict.message == "The step is divided by v, and should be divided by its square root."
+
+
+def test_the_evidence_tells_the_numbers_apart():
+    """Decay after the step differs by lr decay times the step: its ninth digit here."""
+    late = [("            p *= 1 - self.lr * self.decay\n", "")]
+    late += [("self.eps)\n", "self.eps)\n            p *= 1 - self.lr * self.decay\n")]
+    attempts = [(check_adamw(written(ADAMW_CLASS, *late)), "decay after the step")]
+    attempts += [(check_adam(written(ADAM_CLASS, (" + self.eps)", ")"))), "eps left out")]
+    for verdict, mistake in attempts:
+        assert verdict.mistake == mistake
+        number = r"(-?[\d.]+(?:e-?\d+)?|nan|-?inf)"
+        shown = re.search(f"is {number}, expected {number}: it moved by {number}, expected {number}$", verdict.evidence)
+        is_, expected, moved, due = shown.groups()
+        assert is_ != expected
+        assert moved != due
+
+
+def test_the_evidence_is_the_entry_that_differs_most():
+    def off(theta, grad, state, lr, b1, b2, eps):
+        return theta - lr * np.sign(grad) * np.resize([1.01, 1.0, 1.5], theta.shape), state
+
+    assert "step 1, parameter 0[2] is" in check_adam(off).evidence
+
+
 PAIRS = [
     (
         ["no bias correction", "eps inside the root"],
@@ -439,7 +480,7 @@ def test_three_mistakes_at_once_are_not_named():
     verdict = check_adam(written(ADAM_CLASS, *edits))
     assert (verdict.status, verdict.mistake) == ("wrong", "")
     assert verdict.message == UNKNOWN
-    assert "step 1, parameter 0[0] is" in verdict.evidence
+    assert "step 1, parameter" in verdict.evidence
 
 
 class SgdInPlace:
@@ -528,6 +569,27 @@ def adamw_that_shrinks_first(theta, grad, state, **h):
     return theta - h["lr"] * math.sqrt(1 - h["b2"] ** t) / (1 - h["b1"] ** t) * m / root, {"t": t, "m": m, "v": v}
 
 
+def adam_by_other_names(w, g, s, learning_rate, beta_1, beta_2, epsilon):
+    t, m, v = s.get("t", 0) + 1, *(s.get(k, 0.0) for k in "mv")
+    m, v = beta_1 * m + (1 - beta_1) * g, beta_2 * v + (1 - beta_2) * g**2
+    step = m / (1 - beta_1**t) / (np.sqrt(v / (1 - beta_2**t)) + epsilon)
+    return w - learning_rate * step, {"t": t, "m": m, "v": v}
+
+
+def adam_from_none(w, g, s=None, lr=1e-3, b1=0.9, b2=0.999, eps=1e-8):
+    return adam_by_other_names(w, g, s or {}, lr, b1, b2, eps)
+
+
+def adam_from_a_tuple(w, g, s=(0, 0.0, 0.0), *, lr, b1, b2, eps):
+    w, after = adam_by_other_names(w, g, dict(zip("tmv", s, strict=True)), lr, b1, b2, eps)
+    return w, tuple(after.values())
+
+
+def adamw_by_other_names(w, g, s, lr, b1, b2, eps, lam):
+    moved, s = adam_by_other_names(w, g, s, lr, b1, b2, eps)
+    return moved - lr * lam * w, s
+
+
 RIGHT = [
     ("sgd", optim.sgd),
     ("sgd", torch.optim.SGD),
@@ -549,10 +611,14 @@ RIGHT = [
     ("adam", torch.optim.Adam),
     ("adam", AdamOfTorch),
     ("adam", adam_in_float32),
+    ("adam", adam_by_other_names),
+    ("adam", adam_from_none),
+    ("adam", adam_from_a_tuple),
     ("adam", optim.adam()),
     ("adamw", optim.adamw),
     ("adamw", torch.optim.AdamW),
     ("adamw", adamw_as_a_chain),
+    ("adamw", adamw_by_other_names),
     ("adamw", adamw_that_shrinks_first),
     ("adamw", optim.adamw()),
     *((kind if kind != "transform" else "adam", written(source)) for kind, source in SOURCES.items()),
@@ -645,6 +711,8 @@ BAD = [
     (NoZeroGrad, "has no method `zero_grad`"),
     (lambda theta, grad, state, lr: (theta, state), "should take `beta`: the check sets it by name"),
     (lambda theta, grad, lr, beta: theta, "Hand in a Transform or its maker"),
+    (lambda theta, grad, nesterov=False, *, lr, beta: theta, "yours takes (theta, grad, nesterov, lr, beta)."),
+    (lambda w, g, s, lr, gamma: (w, s), "yours takes (w, g, s, lr, gamma), and none of these is `beta`."),
 ]
 
 

@@ -137,18 +137,28 @@ def alike(r: Run, path: np.ndarray, case: Sequence) -> np.ndarray:
 
 
 def difference(r: Run, path: np.ndarray, case: Sequence) -> str:
-    """The first step that differs, its first parameter and entry, in words."""
-    t, place = np.argwhere(~agreement(r, path, case))[0]
-    mine, theirs = steps_of(r.path, case)[t, place], steps_of(path, case)[t, place]
-    index, rest = 0, int(place)
+    """The first step that differs, and the entry in which it does so most, in as many digits as tell them apart."""
+    apart = ~agreement(r, path, case)
+    t = int(apart.any(axis=-1).argmax())
+    mine, theirs = steps_of(r.path, case)[t], steps_of(path, case)[t]
+    with np.errstate(all="ignore"):
+        gap = np.where(apart[t], np.nan_to_num(np.abs(mine - theirs), nan=np.inf), -1.0)
+    place = int(gap.argmax())
+    index, rest = 0, place
     while rest >= case.start[index].size:
         rest -= case.start[index].size
         index += 1
     entry = ", ".join(map(str, np.unravel_index(rest, case.start[index].shape)))
     return (
         f"case: {case.title} ({case.settings})\nstep {t + 1}, parameter {index}{f'[{entry}]' if entry else ''} is "
-        f"{r.path[t, place]:.8g}, expected {path[t, place]:.8g}: it moved by {mine:.6g}, expected {theirs:.6g}"
+        f"{versus(r.path[t, place], path[t, place], 8)}: it moved by {versus(mine[place], theirs[place], 6)}"
     )
+
+
+def versus(mine: float, theirs: float, least: int) -> str:
+    """Both numbers in as many digits as it takes to tell them apart, and `least` of them at least."""
+    digits = next((d for d in range(least, 17) if f"{mine:.{d}g}" != f"{theirs:.{d}g}"), 17)
+    return f"{mine:.{digits}g}, expected {theirs:.{digits}g}"
 
 
 def crash_of(error: Exception, case: Sequence, step: int) -> str:

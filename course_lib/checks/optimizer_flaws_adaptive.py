@@ -17,6 +17,18 @@ ADAPTIVE_FLAWS: tuple[Flaw, ...] = (
     ),
     *flaw(A, "betas: swapped", "b1 and b2 exchanged", "b1 and b2 have changed places: m decays by b1, v by b2."),
     *flaw(
+        A,
+        "betas: b1 twice | b1 in v",
+        "b1 used for both averages",
+        "v decays by b1, as m does: it has a b of its own, b2.",
+    ),
+    *flaw(
+        A,
+        "betas: b2 twice | b2 in m",
+        "b2 used for both averages",
+        "m decays by b2, as v does: it has a b of its own, b1.",
+    ),
+    *flaw(
         R,
         "betas: complement",
         "b and 1 - b exchanged",
@@ -66,9 +78,15 @@ ADAPTIVE_FLAWS: tuple[Flaw, ...] = (
     ),
     *flaw(
         R,
-        "square: of the whole",
+        "square: of the whole | summed over the whole",
         "one square for a whole parameter",
-        "v is averaged over the entries of a parameter: each entry has its own.",
+        "v is one number for a whole parameter, from all its entries: each entry has its own, from its own g^2.",
+    ),
+    *flaw(
+        R,
+        "square: norm",
+        "norm in place of the squares",
+        "v averages the norm of the whole gradient, one number: it averages g^2, entry by entry.",
     ),
     *flaw(R, "square: absolute", "gradient not squared", "v averages |g|: it averages g^2."),
     *flaw(R, "square: not squared", "gradient not squared", "v averages g itself: it averages g^2."),
@@ -109,6 +127,8 @@ ADAPTIVE_FLAWS: tuple[Flaw, ...] = (
         "bias corrections exchanged",
         "m was divided by 1 - b2^t and v by 1 - b1^t: each average has its own b.",
     ),
+    *flaw(A, "bias: b1 twice", "b1 in both corrections", "v is corrected with b1: divide it by 1 - b2^t."),
+    *flaw(A, "bias: b2 twice", "b2 in both corrections", "m is corrected with b2: divide it by 1 - b1^t."),
     *flaw(
         A,
         "bias: root left out",
@@ -161,7 +181,13 @@ ADAPTIVE_FLAWS: tuple[Flaw, ...] = (
     ),
     *flaw(R, "root: left out", "eps left out", "eps is missing: an entry whose gradients are 0 gets 0 / 0."),
     *flaw(R, "root: floor", "eps as a floor", "The root is kept above eps: eps is added to it."),
-    *flaw(R, "root: no root", "missing root", "The step is divided by v: by its square root."),
+    *flaw(
+        R,
+        "root: after the fraction | after the step | beside the rate",
+        "missing parentheses",
+        "eps is added to the whole fraction, not to the root below it: put parentheses around (root + eps).",
+    ),
+    *flaw(R, "root: no root", "missing root", "The step is divided by v, and should be divided by its square root."),
     *flaw(R, "root: multiplied", "multiplied by the root", "The step is multiplied by the root: divide by it."),
     *flaw(
         ("adamw",),

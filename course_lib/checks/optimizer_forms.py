@@ -1,8 +1,8 @@
 """The forms in which an optimizer can be handed in, brought to one: start(params, hyper), then step(grads, lr).
 
 A Transform, or a function that makes one; a class of (params, ...) with step and zero_grad, as in torch; a function
-step(theta, grad, state, ...) -> (theta, state) on one numpy array at a time, whose state is {} before the first step,
-or what it has for a default.
+step(theta, grad, state, ...) -> (theta, state) on one numpy array at a time, those three by position under any name,
+whose state is {} before the first step, or what it has for a default.
 """
 
 import copy
@@ -33,12 +33,11 @@ from course_lib.optim import Transform
 NAMES = {
     "lr": ("lr", "learning_rate", "eta"),
     "beta": ("beta", "momentum", "mu"),
-    "b1": ("b1", "beta1"),
-    "b2": ("b2", "beta2", "alpha", "rho"),
+    "b1": ("b1", "beta1", "beta_1"),
+    "b2": ("b2", "beta2", "beta_2", "alpha", "rho"),
     "eps": ("eps", "epsilon"),
-    "decay": ("decay", "weight_decay", "wd"),
+    "decay": ("decay", "weight_decay", "wd", "lam", "lambda_"),
 }
-
 
 Step = Callable[[Arrays, float], Arrays]
 
@@ -77,21 +76,22 @@ def form_of(attempt: Any, kind: Kind) -> Form:
     missing = [name for name, word in words.items() if not word and name not in optional and not anything]
     words = {name: word or (name if anything else "") for name, word in words.items()}
     places = [
-        p.name
+        p
         for p in parameters.values()
-        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        and p.name not in words.values()
-        and (p.default is p.empty or p.name == "state")
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.name not in words.values()
     ]
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters.values()) and not places:
-        places = ["theta", "grad", "state"]
-    state = parameters.get("state")
-    initial = {} if state is None or state.default is state.empty else state.default
+    required = sum(p.default is p.empty for p in places)
+    initial: Any = {}
+    if required == 2 and len(places) > 2 and may_be_state(places[2]):
+        required, initial = 3, places[2].default
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters.values()) and not required:
+        required = 3
     makers: dict[int, Callable] = {0: start_made, 1: start_class, 3: partial(start_function, initial)}
-    if len(places) not in makers:
+    if required not in makers:
+        lacking = f", and none of these is {' or '.join(f'`{m}`' for m in missing)}" if missing else ""
         raise Refusal(
             f"Hand in a Transform or its maker ({', '.join(names)}), a class (params, {names[0]}, ...), or a function "
-            f"step(theta, grad, state, {names[0]}, ...): yours takes ({', '.join(parameters)})."
+            f"step(theta, grad, state, {names[0]}, ...): yours takes ({', '.join(parameters)}){lacking}."
         )
     if missing:
         raise Refusal(
@@ -107,11 +107,16 @@ def form_of(attempt: Any, kind: Kind) -> Form:
         return given
 
     make = lambda *args, hyper: attempt(*args, **translate(hyper))  # noqa: E731
-    return Form(partial(makers[len(places)], make), decays=bool(words["decay"]), lr_moves=True)
+    return Form(partial(makers[required], make), decays=bool(words["decay"]), lr_moves=True)
 
 
 def aliases(name: str, kind: Kind) -> tuple[str, ...]:
     return (*NAMES[name], "beta") if (name, kind) == ("b2", "rmsprop") else NAMES[name]
+
+
+def may_be_state(parameter: inspect.Parameter) -> bool:
+    """Whether the third of a function's arguments, which has a default, is the state before the first step."""
+    return parameter.name == "state" or isinstance(parameter.default, dict | tuple | list | None)
 
 
 def start_made(make: Callable, params: Arrays, hyper: Hyper) -> Step:

@@ -117,7 +117,10 @@ def adaptive(kind: Kind, theta: Array, g: Array, s: State, t: int, lr: float, h:
         lambda: (b1, b2),
         swapped=lambda: (b2, b1),
         complement=lambda: (1 - b1 if adam else 0.0, 1 - b2),
+        b1_twice=lambda: (b1, b1),
+        b2_twice=lambda: (b2, b2),
     )
+    a1, a2 = {"b1 in v": (b1, b1), "b2 in m": (b2, b2)}.get(wrong.get("betas", ""), (b1, b2))
     into, beside = decays(theta, lr, h, wrong, coupled=kind != "adamw")
     raw, g = g, g + into
     square = (raw if wrong.get("decay") == "in the mean only" else g) ** 2
@@ -130,26 +133,28 @@ def adaptive(kind: Kind, theta: Array, g: Array, s: State, t: int, lr: float, h:
     m = pick(
         wrong,
         "mean",
-        lambda: b1 * m_old + (1 - b1) * g,
-        unweighted=lambda: b1 * m_old + g,
-        total=lambda: m_old + (1 - b1) * g,
-        not_kept=lambda: (1 - b1) * g,
+        lambda: a1 * m_old + (1 - a1) * g,
+        unweighted=lambda: a1 * m_old + g,
+        total=lambda: m_old + (1 - a1) * g,
+        not_kept=lambda: (1 - a1) * g,
         unused=lambda: g,
     )
     c = b2 * s.get("c", zero) + (1 - b2) * g if wrong.get("square") in ("mean squared", "centered") else zero
     v = pick(
         wrong,
         "square",
-        lambda: b2 * v_old + (1 - b2) * square,
-        unweighted=lambda: b2 * v_old + square,
+        lambda: a2 * v_old + (1 - a2) * square,
+        unweighted=lambda: a2 * v_old + square,
         total=lambda: v_old + square,
-        not_kept=lambda: (1 - b2) * square,
+        not_kept=lambda: (1 - a2) * square,
         latest=lambda: square,
         mean_squared=lambda: c * c,
-        of_the_mean=lambda: b2 * v_old + (1 - b2) * m * m,
-        of_the_whole=lambda: b2 * v_old + (1 - b2) * np.mean(square),
-        absolute=lambda: b2 * v_old + (1 - b2) * np.abs(g),
-        not_squared=lambda: b2 * v_old + (1 - b2) * g,
+        of_the_mean=lambda: a2 * v_old + (1 - a2) * m * m,
+        of_the_whole=lambda: a2 * v_old + (1 - a2) * np.mean(square),
+        summed_over_the_whole=lambda: a2 * v_old + (1 - a2) * np.sum(square),
+        norm=lambda: a2 * v_old + (1 - a2) * np.sqrt(np.sum(square)),
+        absolute=lambda: a2 * v_old + (1 - a2) * np.abs(g),
+        not_squared=lambda: a2 * v_old + (1 - a2) * g,
     )
     s |= {"m": m, "v": v, "c": c}
     if wrong.get("square") == "centered":
@@ -170,6 +175,8 @@ def adaptive(kind: Kind, theta: Array, g: Array, s: State, t: int, lr: float, h:
         extra=lambda: (1.0, 1 / fix2),
         multiplied=lambda: (fix1, fix2),
         exchanged=lambda: (1 / fix2, 1 / fix1),
+        b1_twice=lambda: (1 / fix1, 1 / fix1),
+        b2_twice=lambda: (1 / fix2, 1 / fix2),
         root_left_out=lambda: (1 / fix1, 1 / fix2**2),
         kept=lambda: (1 / fix1, 1 / fix2),
         linear=lambda: (1 / np.float64(1 - b1 * t), 1 / np.float64(1 - b2 * t)),
@@ -186,12 +193,16 @@ def adaptive(kind: Kind, theta: Array, g: Array, s: State, t: int, lr: float, h:
         before_correction=lambda: np.sqrt(v) + eps * np.sqrt(k2),
         inside_before_correction=lambda: np.sqrt(v + eps * k2),
         left_out=lambda: np.sqrt(v),
+        after_the_fraction=lambda: np.sqrt(v),
+        after_the_step=lambda: np.sqrt(v),
+        beside_the_rate=lambda: lr / (lr / np.sqrt(v) + eps),
         floor=lambda: np.maximum(np.sqrt(v), eps),
         no_root=lambda: v + eps,
         multiplied=lambda: 1 / (np.sqrt(v) + eps),
     )
     top = m + h["decay"] * theta if wrong.get("decay") == "divided" else m
-    return moved(theta, lr * top / below, beside, lr, h, wrong)
+    loose = {"after the fraction": eps, "after the step": -eps}.get(wrong.get("root", ""), 0.0)
+    return moved(theta, lr * top / below + loose, beside, lr, h, wrong)
 
 
 def decays(theta: Array, lr: float, h: Hyper, wrong: Wrong, *, coupled: bool) -> tuple[Array, Array]:
