@@ -83,7 +83,7 @@ def gallery(
         "inverse square root": ("inverse_sqrt", {"steps": max(rest // 10, 1)}),
         "cosine": ("cosine", {"steps": rest, "floor": floor}),
         "warm restarts": ("warm_restarts", {"period": math.ceil(rest / pieces), "growth": growth, "floor": floor}),
-        "one cycle": ("one_cycle", {"steps": rest}),
+        "one cycle": ("one_cycle", {"steps": steps, "rise": max(warm, 1) / steps}),
         "warm-up, stable, decay": (
             "warmup_stable_decay",
             {"warm": 0, "stable": rest - late, "decay": late, "floor": floor},
@@ -92,7 +92,7 @@ def gallery(
     after, code = _called(name, arguments)
     if warm and shape == "warm-up, stable, decay":
         after, code = _called(name, arguments | {"warm": warm})
-    elif warm:
+    elif warm and shape != "one cycle":  # which rises by itself
         after, code = schedules.then(schedules.warmup(warm), after, at=warm), f"then(warmup({warm}), {code}, at={warm})"
     return Gallery(after(torch.arange(steps)).numpy(), code)
 
@@ -131,8 +131,8 @@ class NoiseFloor:
 
     def summary(self) -> str:
         return (
-            f"ends at {self.measured[-1]:.2g} (theory {self.predicted[-1]:.2g}), "
-            f"{self.gain:.3g} times below the floor of the first learning rate, {self.floor[0]:.2g}"
+            f"ends at {self.measured[-1]:.2g} (theory {self.predicted[-1]:.2g}); "
+            f"the floor of the first learning rate, {self.floor[0]:.2g}, is {self.gain:.3g} times that"
         )
 
 

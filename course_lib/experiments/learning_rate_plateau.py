@@ -33,7 +33,7 @@ class PlateauRun:
 
     def summary(self) -> str:
         first = f", the first after epoch {self.reductions[0]}" if len(self.reductions) else ""
-        return f"{len(self.reductions)} reductions{first}; loss at the end {self.loss[-1]:.3g}"
+        return f"reductions: {len(self.reductions)}{first}; loss at the end {self.loss[-1]:.3g}"
 
 
 @experiment

@@ -46,7 +46,7 @@ class RangeCurves:
             f"{rule!r} {np.exp(np.log(s).mean()):.2g} (from {s.min():.2g} to {s.max():.2g})"
             for rule, s in self.suggested.items()
         ]
-        return f"{self.optimizer}, {len(self.smooth)} seeds, suggested: " + ", ".join(each)
+        return f"{self.optimizer}, seeds: {len(self.smooth)}; suggested: " + ", ".join(each)
 
 
 @experiment

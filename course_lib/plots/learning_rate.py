@@ -1,5 +1,7 @@
 """Drawings of schedules, rightly and wrongly counted, and of noise floors. Each draws once and returns its redraw."""
 
+import textwrap
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -13,7 +15,7 @@ def draw_gallery(result: Gallery, figure: Figure):
     left.set(xlabel="update", ylabel="factor on the learning rate", xlim=(0, 400), ylim=(0, 1.3))
     (curve,) = left.plot([], [], color=BLUE)
     (peak,) = left.plot([], [], "o", color=ORANGE, mec=INK, ms=7)
-    code = left.text(0.02, 0.97, "", transform=left.transAxes, va="top", family="monospace", fontsize=7.5, wrap=True)
+    code = left.text(0.02, 0.97, "", transform=left.transAxes, va="top", family="monospace", fontsize=7.5)
     right.set(xlabel="update", ylabel="sum of the factors so far", xlim=(0, 400), ylim=(0, 400))
     right.plot([0, 400], [0, 400], color=GREY, ls=":", lw=1.2, label="constant 1")
     (area,) = right.plot([], [], color=GREEN, ls="--", label="this schedule")
@@ -24,7 +26,7 @@ def draw_gallery(result: Gallery, figure: Figure):
         curve.set_data(steps, result.factors)
         peak.set_data([result.peak[0]], [result.peak[1]])
         area.set_data(steps + 1, result.factors.cumsum())
-        code.set_text(result.code.replace("), ", "),\n     "))
+        code.set_text(textwrap.fill(result.code, 44, subsequent_indent="  "))
         return curve, peak, area, code
 
     redraw(result)

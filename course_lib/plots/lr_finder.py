@@ -53,7 +53,7 @@ def draw_finder_trial(result: FinderTrial, figure: Figure):
     last.set_xticks(range(3), ["SGD", "mom.", "Adam"])
     last.axhline(1, color=GREY, lw=0.9, ls=":")
     bars = {
-        (name, rule): last.plot([], [], m + "-", color=c, mec=INK, mew=0.4, ms=6, lw=2.2)[0]
+        (name, rule): last.plot([], [], m + "-", color=c, mec=INK, mew=0.4, ms=6, lw=2.2, markevery=[1])[0]
         for name in GRIDS
         for rule, (c, m, _) in looks.items()
     }
