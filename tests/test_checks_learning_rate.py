@@ -1,6 +1,8 @@
 """No correct variant is accused, and two mistakes at once get no wrong name."""
 
+import itertools
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -108,6 +110,7 @@ def scaled_by_table(lr, batch, new_batch, optimizer):
         (check_plateau, plateau_by_library),
         (check_suggest, suggest_by_weights),
         (check_suggest, suggest_in_place),
+        (check_suggest, lambda lrs, losses, s: suggest_by_weights(lrs, (1 - s) * losses, s)),
         (check_scaled_lr, scaled_by_table),
     ],
 )
@@ -121,13 +124,17 @@ def test_no_correct_variant_is_accused(check, right):
     ("check", "doubly_wrong"),
     [
         (check_warmup_cosine, lambda t, w, n: (t + 1) / w if t < w else 1 + math.cos(math.pi * t / n)),
+        (check_warmup_cosine, lambda t, w, n: t / n if t < w else math.cos(math.pi / 2 * t / n)),
         (check_sgdr, lambda t, p, m: 1 + math.cos(math.pi * (t % p) / p)),
+        (check_sgdr, lambda t, p, m: 1 - (t + 1) % p / p),
         (
             check_plateau,
             lambda lr, best, bad, loss, f, p: (lr / f, loss, bad) if bad >= p else (lr, min(best, loss), bad + 1),
         ),
         (check_suggest, lambda lrs, losses, s: lrs[np.argmax(losses)]),
+        (check_suggest, lambda lrs, losses, s: lrs[np.diff(losses).argmin()]),
         (check_scaled_lr, lambda lr, b, n, o: lr * b / n),
+        (check_scaled_lr, lambda lr, b, n, o: lr if o == "sgd" else lr * n / b),
     ],
 )
 def test_two_mistakes_at_once_get_no_wrong_name(check, doubly_wrong):
@@ -161,3 +168,142 @@ def test_a_crash_shows_the_learner_s_line(check):
     verdict = check(mine)
     assert verdict.status == "wrong"
     assert "case[0].no_such_thing" in verdict.evidence
+
+
+def checks_before_counting(lr, best, bad, loss, factor, patience):
+    if bad > patience:
+        lr, bad = factor * lr, 0
+    return (lr, loss, 0) if loss < best else (lr, best, bad + 1)
+
+
+def counts_and_never_reduces(lr, best, bad, loss, factor, patience):
+    return (lr, loss, 0) if loss < best else (lr, best, bad + 1)
+
+
+def minimum_before_comparison(lr, best, bad, loss, factor, patience):
+    best = min(best, loss)
+    bad = 0 if loss < best else bad + 1
+    return (factor * lr, best, 0) if bad > patience else (lr, best, bad)
+
+
+def plateau_with(better):
+    def observe(lr, best, bad, loss, factor, patience):
+        best, bad = (loss, 0) if better(loss, best) else (best, bad + 1)
+        return (factor * lr, best, 0) if bad > patience else (lr, best, bad)
+
+    return observe
+
+
+def suggest_with(first, rule=lambda lrs, curve: lrs[np.argmin(curve)] / 10):
+    def suggest(lrs, losses, smoothing):
+        mean, curve = 0.0, []
+        for t, loss in enumerate(losses, start=first):
+            mean = smoothing * mean + (1 - smoothing) * loss
+            curve.append(mean / (1 - smoothing**t))
+        return rule(lrs, np.array(curve))
+
+    return suggest
+
+
+@pytest.mark.parametrize(
+    ("check", "wrong", "mistake"),
+    [
+        (check_warmup_cosine, lambda t, w, n: (1 + math.cos(math.pi * t / n)) / 2, "no warm-up"),
+        (check_warmup_cosine, lambda t, w, n: (1 + math.cos(math.pi * (t - w) / (n - w))) / 2, "no warm-up"),
+        (
+            check_warmup_cosine,
+            lambda t, w, n: t / w if t < w else np.cos(np.pi / 2 * (t - w) / (n - w)),
+            "quarter wave",
+        ),
+        (check_sgdr, lambda t, p, m: warm_restarts(p, m)(t + 1), "one step ahead"),
+        (check_sgdr, lambda t, p, m: 2 * warm_restarts(p, m)(t) - 1, "cosine alone"),
+        (check_sgdr, lambda t, p, m: (2 * warm_restarts(p, m)(t) - 1) ** 2, "whole wave"),
+        (check_sgdr, lambda t, p, m: math.acos(2 * warm_restarts(p, m)(t) - 1) / -math.pi + 1, "line"),
+        (check_plateau, checks_before_counting, "no reduction"),
+        (check_plateau, counts_and_never_reduces, "no reduction"),
+        (check_plateau, minimum_before_comparison, "best updated too early"),
+        (check_plateau, plateau_with(operator.gt), "comparison reversed"),
+        (check_suggest, suggest_with(0), "steps counted from 0"),
+        (check_suggest, suggest_with(2), "steps counted from 2"),
+        (check_suggest, lambda lrs, losses, s: lrs[0] / 10, "lowest learning rate"),
+        (check_suggest, suggest_with(1, lambda lrs, c: lrs[np.gradient(c, np.log(lrs)).argmin()]), "steepest descent"),
+    ],
+)
+def test_a_mistake_is_named_however_it_is_written(check, wrong, mistake):
+    assert check(wrong).mistake == mistake, check(wrong)
+
+
+@pytest.mark.parametrize("share", [1e-5, 1e-4, 0.01, 0.05])
+@pytest.mark.parametrize("relative", [True, False])
+def test_a_threshold_is_refused_by_name_however_small(share, relative):
+    verdict = check_plateau(plateau_with(lambda loss, best: loss < (best * (1 - share) if relative else best - share)))
+    assert verdict.mistake == "threshold", verdict
+    assert "expected 0.999999" in verdict.evidence
+
+
+def test_what_is_said_of_a_missing_reduction_is_true():
+    for wrong in (checks_before_counting, counts_and_never_reduces):
+        assert "never grows" not in check_plateau(wrong).message
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+def test_an_optimizer_s_name_in_the_wrong_case_is_told_only_what_its_numbers_show(name):
+    def scaled(lr, batch, new_batch, optimizer):
+        ratio = new_batch / batch
+        return lr * ratio ** (1.0 if (optimizer == name.upper()) == (name == "sgd") else 0.5)
+
+    assert f'For "{name}", too, this is' in check_scaled_lr(scaled).message
+
+
+SLOTS = (
+    {
+        "": learning_rate_plateau.right_better,
+        "count not cleared by a better loss": lambda best, bad, loss: (loss, bad),
+        "best never updated": lambda best, bad, loss: (best, 0),
+    },
+    {
+        "": learning_rate_plateau.right_worse,
+        "bad not counted": lambda best, bad, loss: (best, bad),
+        "twice": lambda best, bad, loss: (best, bad + 2),
+    },
+    {
+        "": learning_rate_plateau.right_tired,
+        "one epoch early": lambda bad, patience: bad >= patience,
+        "no reduction": lambda bad, patience: False,
+        "patience reversed": lambda bad, patience: bad < patience,
+    },
+    {
+        "": learning_rate_plateau.right_reduce,
+        "count not cleared by a reduction": lambda lr, best, bad, loss, factor: (factor * lr, best, bad),
+        "divides": lambda lr, best, bad, loss, factor: (lr / factor, best, 0),
+        "falls by the factor": lambda lr, best, bad, loss, factor: ((1 - factor) * lr, best, 0),
+        "subtracts": lambda lr, best, bad, loss, factor: (lr - factor, best, 0),
+    },
+    {"": operator.lt, "equal is better": operator.le, "comparison reversed": operator.gt},
+)
+
+
+def test_of_two_mistakes_in_the_state_machine_none_is_invented():
+    for parts in itertools.product(*(slot.items() for slot in SLOTS)):
+        made = {name for name, _ in parts} - {""}
+        if len(made) == 2:
+            *steps, lower = (part for _, part in parts)
+            verdict = check_plateau(learning_rate_plateau.machine(*steps, lower=lower))
+            assert verdict.status == "wrong"
+            assert set(verdict.mistake.split("; ")) - {""} <= made, verdict
+
+
+def test_of_two_mistakes_in_a_factor_none_is_invented():
+    waves = {name: wave for name, _, wave in learning_rate.WAVES}
+    for (name, wave), start in itertools.product(waves.items(), (1, 0.5)):
+        verdict = check_warmup_cosine(lambda t, w, n, f=wave, s=start: s * t / w if t < w else f((t - w) / (n - w)))
+        assert verdict.mistake == (name if start == 1 else "")
+
+
+@pytest.mark.parametrize("powers", [*itertools.product((-1, -0.5, 0, 0.5, 1, 2), repeat=2)])
+def test_only_known_powers_of_the_batch_are_named(powers):
+    ratio = learning_rate_rules.powers(*powers)
+    known = {(1, 1), (0.5, 0.5), (0.5, 1), (-1, -0.5), (-1, 0.5), (1, -0.5), (0, 0), (0, 0.5), (1, 0), (1, 2)}
+    verdict = check_scaled_lr(ratio)
+    assert verdict.passed == (powers == (1, 0.5))
+    assert bool(verdict.mistake) == (powers in known)

@@ -15,16 +15,44 @@ def half_wave(share: float) -> float:
     return (1 + math.cos(math.pi * share)) / 2
 
 
+WAVES = (  # what both exercises may have in place of half_wave
+    ("not halved", "1 + cos goes from 2 to 0: halve it.", lambda share: 2 * half_wave(share)),
+    (
+        "cosine alone",
+        "The cosine goes from 1 to -1, and a negative learning rate walks uphill: (1 + cos) / 2.",
+        lambda share: math.cos(math.pi * share),
+    ),
+    (
+        "whole wave",
+        "With 2 pi the cosine is back at 1 at the end: half a wave, pi, goes from 1 to 0.",
+        lambda share: half_wave(2 * share),
+    ),
+    (
+        "quarter wave",
+        "That is a quarter of a wave, cos from 0 to pi / 2: half a wave is (1 + cos) / 2 from 0 to pi.",
+        lambda share: math.sin(math.pi * (1 - share) / 2),
+    ),
+    ("line", "The factor falls in a straight line: asked for is half a cosine wave.", lambda share: 1 - share),
+)
+
+
 def warmup_cosine(t, warm, total):
     return t / warm if t < warm else half_wave((t - warm) / (total - warm))
 
 
-def warmed(after: Callable, before: Callable = lambda t, warm: t / warm) -> Callable:
-    """A solution of the first exercise: before(t, warm) up to warm, then after(t, warm, total)."""
-    return lambda t, warm, total: before(t, warm) if t < warm else after(t, warm, total)
+def warmed(after: Callable, before: Callable = lambda t, warm, total: t / warm) -> Callable:
+    """A solution of the first exercise: before(t, warm, total) up to warm, then after(t, warm, total)."""
+    return lambda t, warm, total: (before if t < warm else after)(t, warm, total)
 
+
+def falling(wave: Callable) -> Callable:
+    return warmed(lambda t, warm, total: wave((t - warm) / (total - warm)))
+
+
+NO_WARMUP = "There is no warm-up: below `warm` the factor is t / warm."
 
 WARMUP_COSINE_MUTANTS = (
+    *(Mutant(name, why, falling(wave)) for name, why, wave in WAVES),
     Mutant(
         "cosine not shifted",
         "The cosine runs over the whole training from step 0, so the factor jumps down where the warm-up ends: count "
@@ -45,27 +73,12 @@ WARMUP_COSINE_MUTANTS = (
     Mutant(
         "warm-up one step ahead",
         "The warm-up is one step ahead: t counts the updates made so far, so the first factor is 0 / warm.",
-        warmed(lambda t, warm, total: warmup_cosine(t, warm, total), lambda t, warm: (t + 1) / warm),
+        warmed(warmup_cosine, lambda t, warm, total: (t + 1) / warm),
     ),
     Mutant(
-        "not halved",
-        "1 + cos goes from 2 to 0: halve it.",
-        warmed(lambda t, warm, total: 2 * half_wave((t - warm) / (total - warm))),
-    ),
-    Mutant(
-        "cosine alone",
-        "The cosine goes from 1 to -1, and a negative learning rate walks uphill: (1 + cos) / 2.",
-        warmed(lambda t, warm, total: math.cos(math.pi * (t - warm) / (total - warm))),
-    ),
-    Mutant(
-        "whole wave",
-        "With 2 pi the cosine is back at 1 at the end: half a wave, pi, goes from 1 to 0.",
-        warmed(lambda t, warm, total: half_wave(2 * (t - warm) / (total - warm))),
-    ),
-    Mutant(
-        "line",
-        "After the warm-up that is a straight line: asked for is half a cosine wave.",
-        warmed(lambda t, warm, total: (total - t) / (total - warm)),
+        "warm-up over the whole training",
+        "The warm-up climbs by 1 / total in each step, and has not come to 1 when it ends: divide t by `warm`.",
+        warmed(warmup_cosine, lambda t, warm, total: t / total),
     ),
     Mutant(
         "product",
@@ -73,17 +86,15 @@ WARMUP_COSINE_MUTANTS = (
         "other begins.",
         lambda t, warm, total: min(t / warm, 1) * half_wave(t / total),
     ),
-    Mutant(
-        "no warm-up",
-        "There is no warm-up: below `warm` the factor is t / warm.",
-        warmed(lambda t, warm, total: half_wave((t - warm) / (total - warm)), lambda t, warm: 1.0),
-    ),
+    Mutant("no warm-up", NO_WARMUP, warmed(warmup_cosine, lambda t, warm, total: 1.0)),
+    Mutant("no warm-up", NO_WARMUP, lambda t, warm, total: half_wave((t - warm) / (total - warm))),
+    Mutant("no warm-up", NO_WARMUP, lambda t, warm, total: half_wave(t / total)),
 )
 
 
 def check_warmup_cosine(fn: Any) -> Verdict:
     """Judge fn(t, warm, total) -> the factor of update t: a line to 1, then half a cosine to 0 at `total`."""
-    places = [(0, 10, 100), (5, 10, 100), (9, 10, 100), (10, 10, 100), (30, 10, 100), (55, 10, 100), (99, 10, 100)]
+    places = [(0, 10, 100), (5, 10, 100), (9, 10, 100), (10, 10, 100), (30, 10, 100), (60, 10, 100), (99, 10, 100)]
     places += [(100, 10, 100), (3, 4, 20), (4, 4, 20), (7, 4, 20), (16, 4, 20)]
     return judge(
         "warm-up, then cosine",
@@ -110,6 +121,16 @@ def placed(t: int, period: int, growth: int) -> tuple[int, int]:
     return t, period
 
 
+def restarted(wave: Callable) -> Callable:
+    """A solution of the second exercise: wave(share of the present cycle that is over)."""
+
+    def factor(t, period, growth):
+        t, period = placed(t, period, growth)
+        return wave(t / period)
+
+    return factor
+
+
 def added(t, period, growth):
     while t >= period:
         t, period = t - period, period + growth
@@ -122,7 +143,18 @@ def late(t, period, growth):
     return half_wave(t / period)
 
 
+def first_period_subtracted(t, period, growth):
+    length = period
+    while t >= length:
+        t, length = t - period, length * growth
+    return half_wave(t / length)
+
+
+ONE_AHEAD = "That is the factor of the update after: t counts the updates made so far, and at t = 0 the factor is 1."
+START = "The length of a cycle grows, and its start is sought as if all before it were `period` long: those grew, too."
+
 SGDR_MUTANTS = (
+    *(Mutant(name, why, restarted(wave)) for name, why, wave in WAVES),
     Mutant(
         "equal cycles",
         "`growth` is not used: each cycle is `growth` times as long as the one before.",
@@ -165,17 +197,26 @@ SGDR_MUTANTS = (
         lambda t, period, growth: half_wave(min(t / period, 1)),
     ),
     Mutant(
-        "not halved",
-        "1 + cos goes from 2 to 0: halve it.",
-        lambda t, period, growth: 2 * sgdr(t, period, growth),
+        "length does not grow",
+        "The restarts come at the right steps, and the cosine between them is always `period` long: its length grows, "
+        "too.",
+        lambda t, period, growth: half_wave(placed(t, period, growth)[0] / period),
     ),
+    Mutant("start does not grow", START, first_period_subtracted),
+    Mutant(
+        "start does not grow",
+        START,
+        lambda t, period, growth: half_wave(t % period / (period * growth ** (t // period))),
+    ),
+    Mutant("one step ahead", ONE_AHEAD, lambda t, period, growth: sgdr(t + 1, period, growth)),
+    Mutant("one step ahead", ONE_AHEAD, lambda t, *cycle: half_wave((placed(t, *cycle)[0] + 1) / placed(t, *cycle)[1])),
 )
 
 
 def check_sgdr(fn: Any) -> Verdict:
     """Judge fn(t, period, growth) -> the factor of update t under warm restarts: T_0 = period, T_mult = growth."""
     places = [(t, 10, 2) for t in (0, 3, 9, 10, 11, 25, 29, 30, 31, 55, 69, 70, 100)]
-    places += [(t, 4, 3) for t in (2, 4, 9, 15, 16, 40)] + [(t, 5, 1) for t in (4, 5, 12)]
+    places += [(t, 4, 3) for t in (3, 4, 9, 15, 16, 40)] + [(t, 5, 1) for t in (4, 5, 12)]
     return judge(
         "warm restarts",
         fn,

@@ -1,6 +1,8 @@
 """The check of lecture 05's state machine: one observation of reduce-on-plateau."""
 
+import itertools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +14,14 @@ def plateau(lr, best, bad, loss, factor, patience):
     return (factor * lr, best, 0) if bad > patience else (lr, best, bad)
 
 
-def machine(better: Callable, worse: Callable, tired: Callable, reduce: Callable) -> Callable:
-    """The same in four parts: better(best, bad, loss) and worse(...) -> best, bad; tired(bad, patience);
-    reduce(lr, best, bad, loss, factor) -> lr, best, bad."""
+def machine(
+    better: Callable, worse: Callable, tired: Callable, reduce: Callable, *, lower: Callable = operator.lt
+) -> Callable:
+    """The same in parts: better(best, bad, loss) if lower(loss, best), else worse(...) -> best, bad;
+    tired(bad, patience); reduce(lr, best, bad, loss, factor) -> lr, best, bad."""
 
     def step(lr, best, bad, loss, factor, patience):
-        best, bad = (better if loss < best else worse)(best, bad, loss)
+        best, bad = (better if lower(loss, best) else worse)(best, bad, loss)
         return reduce(lr, best, bad, loss, factor) if tired(bad, patience) else (lr, best, bad)
 
     return step
@@ -61,6 +65,16 @@ PLATEAU_MUTANTS = (
         machine(right_better, lambda best, bad, loss: (loss, bad + 1), right_tired, right_reduce),
     ),
     Mutant(
+        "keeps the highest loss",
+        "`best` becomes the higher of the two losses: it is the lowest ever seen.",
+        machine(lambda best, bad, loss: (best, 0), lambda best, bad, loss: (loss, bad + 1), right_tired, right_reduce),
+    ),
+    Mutant(
+        "best updated too early",
+        "`best` is updated before the loss is compared with it, so no loss is ever below it: compare first.",
+        lambda lr, best, bad, loss, *rest: plateau(lr, min(best, loss), bad, loss, *rest),
+    ),
+    Mutant(
         "best never updated",
         "`best` stays as it was: a lower loss takes its place.",
         machine(lambda best, bad, loss: (best, 0), right_worse, right_tired, right_reduce),
@@ -69,6 +83,22 @@ PLATEAU_MUTANTS = (
         "divides",
         "The learning rate is divided by `factor`, which is below 1, and so it grows: multiply.",
         machine(right_better, right_worse, right_tired, lambda lr, best, bad, loss, factor: (lr / factor, best, 0)),
+    ),
+    Mutant(
+        "falls by the factor",
+        "The learning rate is multiplied by 1 - factor: `factor` is what is left of it.",
+        machine(right_better, right_worse, right_tired, lambda lr, best, bad, loss, f: ((1 - f) * lr, best, 0)),
+    ),
+    Mutant(
+        "no reduction",
+        "The observation that takes `bad` above `patience` reduces nothing: count it first, then compare, then "
+        "multiply `lr` by `factor` and set `bad` to 0.",
+        machine(right_better, right_worse, lambda bad, patience: False, right_reduce),
+    ),
+    Mutant(
+        "learning rate not reduced",
+        "`bad` is cleared at the right time, and `lr` stays as it was: multiply it by `factor`.",
+        machine(right_better, right_worse, right_tired, lambda lr, best, bad, loss, factor: (lr, best, 0)),
     ),
     Mutant(
         "best forgotten at a reduction",
@@ -81,6 +111,22 @@ PLATEAU_MUTANTS = (
         lambda lr, best, bad, loss, *rest: (lr, best, 0) if loss == best else plateau(lr, best, bad, loss, *rest),
     ),
     Mutant(
+        "threshold",
+        "A loss only just below `best` is not taken for better, and every loss below it is: torch has a threshold, "
+        "this machine has none.",
+        lambda lr, best, bad, loss, *rest: plateau(lr, best, bad, loss if loss < best * (1 - 1e-4) else best, *rest),
+    ),
+    Mutant(
+        "comparison reversed",
+        "A loss above `best` is taken for better: better is lower.",
+        machine(right_better, right_worse, right_tired, right_reduce, lower=operator.gt),
+    ),
+    Mutant(
+        "patience reversed",
+        "It reduces while `bad` is below `patience`: above it is when patience is at its end.",
+        machine(right_better, right_worse, lambda bad, patience: bad < patience, right_reduce),
+    ),
+    Mutant(
         "reduces at every bad loss",
         "`patience` is not used: the learning rate falls at the first loss that is no better.",
         machine(right_better, right_worse, lambda bad, patience: bad > 0, right_reduce),
@@ -90,6 +136,15 @@ PLATEAU_MUTANTS = (
         "`bad` never grows: each loss that is no better adds 1 to it.",
         machine(right_better, lambda best, bad, loss: (best, bad), right_tired, right_reduce),
     ),
+    *(
+        Mutant(
+            "outputs in another order",
+            "The three numbers are right, and returned in another order: `lr, best, bad`.",
+            lambda *case, order=order: tuple(plateau(*case)[i] for i in order),
+        )
+        for order in itertools.permutations(range(3))
+        if order != (0, 1, 2)
+    ),
 )
 
 
@@ -98,6 +153,7 @@ def check_plateau(fn: Any) -> Verdict:
     seen = (
         ("the first loss", 0.1, math.inf, 0, 2.0, 0.1, 3),
         ("better, after two bad ones", 0.1, 1.0, 2, 0.9, 0.1, 3),
+        ("barely better", 0.1, 1.0, 1, 0.999999, 0.5, 3),
         ("worse, patience left", 0.1, 1.0, 0, 1.2, 0.1, 3),
         ("worse, the last that is borne", 0.1, 1.0, 2, 1.2, 0.5, 3),
         ("worse, one too many", 0.1, 1.0, 3, 1.2, 0.5, 3),

@@ -1,5 +1,6 @@
 """Checks of lecture 05: what a range test suggests, and how the learning rate follows the batch."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,8 @@ def running(losses, smoothing, start: float = 0.0) -> np.ndarray:
     return np.array(means)
 
 
-def corrected(losses, smoothing) -> np.ndarray:
-    return running(losses, smoothing) / (1 - smoothing ** np.arange(1, len(losses) + 1))
+def corrected(losses, smoothing, start: int = 1) -> np.ndarray:
+    return running(losses, smoothing) / (1 - smoothing ** np.arange(start, len(losses) + start))
 
 
 def read(smooth: Callable, answer: Callable = lambda lrs, curve: lrs[curve.argmin()] / 10) -> Callable:
@@ -27,11 +28,20 @@ def read(smooth: Callable, answer: Callable = lambda lrs, curve: lrs[curve.argmi
 
 suggest = read(corrected)
 
+
+def steepest(lrs, curve, slope: Callable, share: float, skip: float, inside: int) -> float:
+    """share times the learning rate where the curve falls fastest, its first `skip` left out, and `inside` of it at
+    both ends."""
+    slopes, first = slope(curve), int(skip * len(curve)) + inside
+    return share * lrs[first + slopes[first : len(slopes) - inside].argmin()]
+
+
+STEEPEST = "That is the other rule, where the curve falls fastest: asked for is a tenth of where it is lowest."
+
 SUGGEST_MUTANTS = (
     Mutant(
         "no bias correction",
-        "The mean starts at 0 and is not corrected, so the curve begins far too low and its minimum is at the start: "
-        "divide by 1 - smoothing^t.",
+        "The mean starts at 0 and is not corrected, so the curve begins far too low: divide by 1 - smoothing^t.",
         read(running),
     ),
     Mutant(
@@ -64,10 +74,26 @@ SUGGEST_MUTANTS = (
         "That is read where the loss is highest.",
         read(corrected, lambda lrs, curve: lrs[curve.argmax()] / 10),
     ),
+    *(
+        Mutant("steepest descent", STEEPEST, read(corrected, lambda lrs, curve, how=how: steepest(lrs, curve, *how)))
+        for how in itertools.product((np.gradient, np.diff), (1.0, 0.1), (0.0, 0.1), (0, 1))
+    ),
     Mutant(
-        "steepest descent",
-        "That is the other rule, where the curve falls fastest: asked for is a tenth of where it is lowest.",
-        read(corrected, lambda lrs, curve: lrs[1 + (curve[2:] - curve[:-2]).argmin()]),
+        "steps counted from 0",
+        "The correction counts t from 0, so the first loss is divided by 1 - smoothing^0 = 0, and all are corrected by "
+        "a step too little: t = 1, 2, ...",
+        read(lambda losses, smoothing: corrected(losses, smoothing, start=0)),
+    ),
+    Mutant(
+        "steps counted from 2",
+        "The correction counts t from 2 and is too weak, most of all for the first loss: t = 1, 2, ...",
+        read(lambda losses, smoothing: corrected(losses, smoothing, start=2)),
+    ),
+    Mutant(
+        "lowest learning rate",
+        "That is a tenth of the lowest learning rate of all, whatever the losses: asked for is the one at which the "
+        "smoothed loss is lowest.",
+        lambda lrs, losses, smoothing: min(lrs) / 10,
     ),
     Mutant(
         "started at the first loss",
@@ -87,7 +113,14 @@ def curve(seed: int, smoothing: float, turn: float, first: float = 0.0) -> Case:
     )
 
 
-SUGGEST_CASES = (curve(0, 0.9, 1.0), curve(1, 0.8, 0.05), curve(2, 0.95, 3.0), curve(3, 0.95, 0.02, first=20.0))
+SUGGEST_CASES = (
+    curve(0, 0.9, 1.0),
+    curve(1, 0.8, 0.05),
+    curve(2, 0.95, 3.0),
+    curve(3, 0.95, 0.02, first=20.0),
+    curve(3, 0.95, 0.02, first=60.0),  # even without correction its minimum is not at the start
+    curve(4, 0.9, 3e-4),  # with correction its minimum is at the start
+)
 
 
 def check_suggest(fn: Any) -> Verdict:
@@ -108,42 +141,56 @@ def scaled_lr(lr, batch, new_batch, optimizer):
     return lr * (new_batch / batch) ** (1.0 if optimizer == "sgd" else 0.5)
 
 
+def powers(sgd: float, adam: float) -> Callable:
+    """lr times the ratio of the batches to these powers."""
+    return lambda lr, batch, new_batch, optimizer: lr * (new_batch / batch) ** (sgd if optimizer == "sgd" else adam)
+
+
 SCALED_LR_MUTANTS = (
     Mutant(
         "always linear",
-        "Adam is scaled linearly: its update does not grow with the gradient, so the noise in it, and with it the "
-        "learning rate, goes with the square root of the batch.",
-        lambda lr, batch, new_batch, optimizer: lr * new_batch / batch,
+        'For "adam", too, this is linear. Adam divides by the size of the noise, so each update already grows with the '
+        "square root of the batch: for the same way per epoch the learning rate grows with the other square root only.",
+        powers(1, 1),
     ),
     Mutant(
         "always root",
-        "SGD is scaled with the square root: while noise rules, twice the batch allows twice the step.",
-        lambda lr, batch, new_batch, optimizer: lr * (new_batch / batch) ** 0.5,
+        'For "sgd", too, this is the square root. SGD is scaled linearly: half as many updates need twice the learning '
+        "rate for the same way per epoch.",
+        powers(0.5, 0.5),
     ),
     Mutant(
         "rules exchanged",
         "The two rules are exchanged: linear for SGD, square root for Adam.",
-        lambda lr, batch, new_batch, optimizer: lr * (new_batch / batch) ** (0.5 if optimizer == "sgd" else 1.0),
+        powers(0.5, 1),
     ),
     Mutant(
         "upside down",
         "The ratio is upside down: a larger batch has less noise and takes a larger learning rate.",
-        lambda lr, batch, new_batch, optimizer: scaled_lr(lr, new_batch, batch, optimizer),
+        powers(-1, -0.5),
     ),
     Mutant(
-        "unchanged",
-        "The learning rate stays as it was: that is neither rule.",
-        lambda lr, batch, new_batch, optimizer: lr,
+        "upside down for SGD",
+        "The ratio is upside down for SGD: a larger batch takes a larger learning rate.",
+        powers(-1, 0.5),
     ),
+    Mutant(
+        "upside down for Adam",
+        "The ratio is upside down for Adam: a larger batch takes a larger learning rate.",
+        powers(1, -0.5),
+    ),
+    Mutant("unchanged", "The learning rate stays as it was: that is neither rule.", powers(0, 0)),
+    Mutant("SGD unchanged", "SGD's learning rate stays as it was: it follows the batch linearly.", powers(0, 0.5)),
+    Mutant(
+        "Adam unchanged",
+        "Adam's learning rate stays as it was: it follows the batch with the square root.",
+        powers(1, 0),
+    ),
+    Mutant("squared for Adam", "The ratio is squared for Adam: its square root is asked for.", powers(1, 2)),
     Mutant(
         "old batch forgotten",
         "The factor is the new batch alone: it is the ratio of the new batch to the old one.",
         lambda lr, batch, new_batch, optimizer: scaled_lr(lr, 1, new_batch, optimizer),
-    ),
-    Mutant(
-        "squared for Adam",
-        "The ratio is squared for Adam: its square root is asked for.",
-        lambda lr, batch, new_batch, optimizer: lr * (new_batch / batch) ** (1 if optimizer == "sgd" else 2),
     ),
 )
 
