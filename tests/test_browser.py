@@ -156,13 +156,14 @@ def test_a_prediction_is_drawn_committed_and_compared(page, lab, folder, complai
     assert (folder / ".course_lib" / "predictions.jsonl").exists()
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("lecture", LECTURES)
 def test_a_lecture_runs_from_top_to_bottom_and_its_first_slider_moves_the_picture(page, lab, lecture, complaints):
     run_all(page, lab, lecture)
     page.wait_for_function(
         "jupyterapp.shell.currentWidget.content.widgets.filter((cell) => cell.model.type === 'code')"
         ".every((cell) => cell.model.executionCount > 0 && cell.model.executionState !== 'running')",
-        timeout=180_000,
+        timeout=300_000,
     )
     errors = page.evaluate(
         "jupyterapp.shell.currentWidget.content.widgets.filter((cell) => cell.model.type === 'code')"
