@@ -161,6 +161,7 @@ def mutates(x, k):
         (lambda x, k: (k * x * x,), "should return 2 arrays (y, slope), and returns a tuple of 1"),
         (lambda x, k: (k * x * x, None), "`slope` should be an array of real numbers, and is NoneType None"),
         (lambda x, k: (k * x * x, "2kx"), "`slope` should be an array of real numbers, and is str '2kx'"),
+        (lambda x, k: (k * x * x, "0.1"), "`slope` should be an array of real numbers, and is str '0.1'"),
         (lambda x: x, "stopped with an error"),
     ],
 )

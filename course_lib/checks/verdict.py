@@ -217,9 +217,9 @@ def _arrays(answer: Any, outputs: Sequence[str]) -> Outputs:
     for name, part in zip(outputs, parts, strict=True):
         part = part.numpy(force=True) if isinstance(part, torch.Tensor) else part
         try:
-            found.append(np.array(part, dtype=np.float64))
-            if part is None:
+            if part is None or np.asarray(part).dtype.kind in "US":  # numpy would read the number in a text
                 raise TypeError
+            found.append(np.array(part, dtype=np.float64))
         except (TypeError, ValueError):
             raise TypeError(f"`{name}` should be an array of real numbers, and is {_brief(part)}.") from None
     return tuple(found)
