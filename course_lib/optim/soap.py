@@ -44,8 +44,8 @@ def soap(
     float64 and n^3 for an axis of n: meant for small models. They also let the first gradient set the bases and move
     nothing; here P = Q = I at first, so the first step is Adam's. Not in torch.optim.
 
-    In directions that the gradients hardly have, (3) divides little by little, and rounding is no longer small: two runs
-    that differ in the last float32 digit agree to three digits or so.
+    In directions that the gradients hardly have, (3) divides little by little, and rounding is no longer small: two
+    runs that differ in the last float32 digit agree to three digits or so.
 
     lr, eps >= 0; 0 <= b1, b2 < 1; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
