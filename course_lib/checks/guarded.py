@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from course_lib.checks.optimizer_contract import brief
+from course_lib.checks.attempt import brief
 from course_lib.optim import Tensors, Transform
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_lib.checks.attempt import brief
 from course_lib.checks.optimizer_cases import Arrays
 
 
@@ -63,12 +64,3 @@ def same(before: Any, after: Any) -> bool:
     if isinstance(before, torch.Tensor | np.ndarray):
         return np.array_equal(np.asarray(before), np.asarray(after), equal_nan=True)
     return not isinstance(before, int | float) or bool(before == after) or before != before
-
-
-def brief(thing: Any) -> str:
-    if isinstance(thing, tuple | list):
-        return f"a {type(thing).__name__} of {len(thing)}"
-    if isinstance(thing, np.ndarray | torch.Tensor):
-        return f"an array of shape {tuple(thing.shape)}"
-    text = repr(thing)
-    return f"{type(thing).__name__} {text}" if len(text) < 40 else f"an object of type {type(thing).__name__}"

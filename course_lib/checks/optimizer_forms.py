@@ -15,19 +15,18 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_lib.checks.attempt import brief, does_nothing
 from course_lib.checks.optimizer_cases import DEFAULTS, Arrays, Hyper, Kind
 from course_lib.checks.optimizer_contract import (
     LrStays,
     NotAttempted,
     Refusal,
-    brief,
     fill,
     legal,
     same,
     tensors,
     untouched,
 )
-from course_lib.checks.verdict import does_nothing
 from course_lib.optim import Transform
 
 NAMES = {

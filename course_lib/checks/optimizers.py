@@ -15,11 +15,12 @@ course_lib's (for sgd lr 0.05, beta 0.9), and its lr is not changed under way.
 
 from typing import Any
 
+from course_lib.checks.attempt import does_nothing
 from course_lib.checks.optimizer_cases import DEFAULTS, Kind, Sequence, reference, sequences
 from course_lib.checks.optimizer_contract import LrStays, NotAttempted, Refusal
 from course_lib.checks.optimizer_diagnosis import EPS, Run, alike, diagnose, difference, run
 from course_lib.checks.optimizer_forms import form_of
-from course_lib.checks.verdict import Verdict, does_nothing
+from course_lib.checks.verdict import Verdict
 
 TITLES: dict[Kind, str] = {
     "sgd": "SGD with momentum",

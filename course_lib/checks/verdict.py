@@ -6,7 +6,6 @@ reported as what it is: which output differs, where, and by how much.
 """
 
 import copy
-import dis
 import html
 import inspect
 import traceback
@@ -16,6 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
+
+from course_lib.checks.attempt import brief, does_nothing
 
 Outputs = tuple[np.ndarray, ...]
 
@@ -97,7 +98,7 @@ def judge(
     if fn is ... or fn is None or does_nothing(fn):
         return not_yet
     if not callable(fn):
-        return say("wrong", f"The check needs your function itself, and was given {_brief(fn)}.")
+        return say("wrong", f"The check needs your function itself, and was given {brief(fn)}.")
 
     wanted = [_arrays(reference(*copy.deepcopy(list(case.arguments.values()))), outputs) for case in cases]
     got: list[Outputs | _Crash] = []
@@ -212,7 +213,7 @@ def _arrays(answer: Any, outputs: Sequence[str]) -> Outputs:
     if len(outputs) > 1 and isinstance(parts, np.ndarray) and parts.ndim:
         parts = tuple(parts)
     if not isinstance(parts, tuple | list) or len(parts) != len(outputs):
-        raise TypeError(f"Your function should return {wanted}, and returns {_brief(answer)}.")
+        raise TypeError(f"Your function should return {wanted}, and returns {brief(answer)}.")
     found = []
     for name, part in zip(outputs, parts, strict=True):
         part = part.numpy(force=True) if isinstance(part, torch.Tensor) else part
@@ -221,7 +222,7 @@ def _arrays(answer: Any, outputs: Sequence[str]) -> Outputs:
                 raise TypeError
             found.append(np.array(part, dtype=np.float64))
         except (TypeError, ValueError):
-            raise TypeError(f"`{name}` should be an array of real numbers, and is {_brief(part)}.") from None
+            raise TypeError(f"`{name}` should be an array of real numbers, and is {brief(part)}.") from None
     return tuple(found)
 
 
@@ -242,22 +243,3 @@ def _same_input(before: Any, after: Any) -> bool:
     if isinstance(before, np.ndarray):
         return before.shape == after.shape and np.array_equal(before, after)
     return True
-
-
-def does_nothing(fn: Any) -> bool:
-    """Whether the body is a blank: `...`, `pass` or a docstring alone."""
-    if not hasattr(fn, "__code__"):
-        return False
-    steps = list(dis.get_instructions(fn.__code__))
-    idle = {"RESUME", "NOP", "POP_TOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "COPY_FREE_VARS"}
-    loaded = [step.argval for step in steps if step.opname in ("LOAD_CONST", "RETURN_CONST")]
-    return {step.opname for step in steps} <= idle and loaded[-1] in (None, ...)
-
-
-def _brief(thing: Any) -> str:
-    if isinstance(thing, tuple | list):
-        return f"a {type(thing).__name__} of {len(thing)}"
-    if isinstance(thing, np.ndarray | torch.Tensor):
-        return f"an array of shape {tuple(thing.shape)}"
-    text = repr(thing)
-    return f"{type(thing).__name__} {text if len(text) < 40 else text[:37] + '...'}"
