@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks import CannotRun, Line, alternate
 from course_lib.autograd import Array, Value, draw_weights, on_arrays, on_scalars, scalar_layers
 from course_lib.data import digits, moons
-from course_lib.experiments.engine_training import digits_training
+from course_lib.lectures.backprop.engine import digits_training
 
 SIZES, POINTS, LR = [2, 16, 16, 1], 100, 0.05
 RIVAL = "benchmarks.textbook_engine:Number"

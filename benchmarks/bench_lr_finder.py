@@ -11,11 +11,11 @@ from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader, TensorDataset
 
 from benchmarks import CannotRun, Line, alternate
-from course_lib.compare import compare
 from course_lib.data import digits, minibatches
 from course_lib.models import mlp
 from course_lib.optim import Transform, adam, sgd
 from course_lib.train import RangeTest, fit_many, range_test
+from course_lib.trials.compare import compare
 
 SIZES, BATCH, STEPS, SEEDS, EPOCHS = (64, 32, 10), 64, 100, range(8), 3
 BUDGETS = {"steepest": 1.3, "minimum / 10": 1.6}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import CannotRun, Line
-from tests.test_explorables import LIVE
+from tests.lectures.test_explorables import LIVE
 from tools.browser import ARGUMENTS, chromium, jupyterlab, run_all, write_notebook
 
 MOVES = 60
@@ -46,7 +46,7 @@ def latencies() -> Iterator[tuple[str, list[float]]]:
     """Each live explorable with its times in ms; a move that left the picture as it was has none."""
     from playwright.sync_api import sync_playwright
 
-    cells = ["from course_lib.widgets import explore\nfrom tests.test_explorables import PAIRS"]
+    cells = ["from course_lib.widgets import explore\nfrom tests.lectures.test_explorables import PAIRS"]
     cells += [f"explore(*PAIRS[{name!r}])" for name in LIVE]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         write_notebook(Path(folder) / "bench.ipynb", *cells)

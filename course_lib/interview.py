@@ -3,7 +3,7 @@
 One file a lecture, `data/interview/NN_topic.toml`:
 
     lecture = "01_backprop"                 # the file's own name
-    uses = ["gradient_descent"]             # optional: further experiments that evidence may call
+    uses = ["gradient_descent"]             # optional: further lectures whose names evidence may call
 
     [[question]]
     id = "backprop-accumulate"              # unique in the whole bank
@@ -14,8 +14,8 @@ One file a lecture, `data/interview/NN_topic.toml`:
     follow_ups = ["what to ask next"]
     evidence = { call = "chain_shrinkage(depth=20)", expect = "result.largest_ratio <= 0.25" }
 
-`call` is a Python expression over the public names of the lecture's experiments (`course_lib.experiments.backprop`, and
-those in `uses`), `math` and `torch`; `expect` is one over `result` as well, and must come out true.
+`call` is a Python expression over the public names of the lecture (`course_lib.lectures.backprop`, and those in
+`uses`), `math` and `torch`; `expect` is one over `result` as well, and must come out true.
 """
 
 import ast
@@ -39,7 +39,7 @@ class QuestionError(ValueError):
 
 @dataclass(frozen=True)
 class Question:
-    """One question. `call` and `expect` are Python expressions; `modules` are the experiments they may name."""
+    """One question. `call` and `expect` are Python expressions; `modules` are the lectures whose names they may use."""
 
     id: str
     level: str
@@ -102,7 +102,7 @@ def parse(text: str, name: str) -> tuple[Question, ...]:
     if content:
         raise QuestionError(f"{name}: the head may hold lecture and uses, got {', '.join(content)}")
     if not (isinstance(uses, list) and all(isinstance(use, str) and use.isidentifier() for use in uses)):
-        raise QuestionError(f"{name}: uses must be a list of modules of course_lib.experiments, got {uses!r}")
+        raise QuestionError(f"{name}: uses must be a list of lectures, got {uses!r}")
     if not (isinstance(tables, list) and tables and all(isinstance(table, dict) for table in tables)):
         raise QuestionError(f"{name}: needs at least one [[question]] table")
     modules = (re.sub(r"^\d+_", "", lecture), *uses)
@@ -175,7 +175,7 @@ def run_evidence(question: Question) -> Any:
 
         names: dict[str, Any] = {"math": math, "torch": torch}
         for module in question.modules:
-            found = vars(importlib.import_module(f"course_lib.experiments.{module}"))
+            found = vars(importlib.import_module(f"course_lib.lectures.{module}"))
             names |= {name: value for name, value in found.items() if not name.startswith("_")}
         result = names["result"] = eval(question.call.strip(), names)
         holds = eval(question.expect.strip(), names)

@@ -27,7 +27,7 @@ evidence = { call = "halve(4)", expect = "result == 2" }
 @pytest.fixture(autouse=True)
 def trial(monkeypatch):
     """An experiments module for the questions of this file."""
-    module = ModuleType("course_lib.experiments.trial")
+    module = ModuleType("course_lib.lectures.trial")
     module.halve = lambda x: x / 2
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
@@ -65,7 +65,7 @@ BROKEN = {
         instead('"07_trial"', '"07_trial"\nauthor = "me"'),
         "the head may hold lecture and uses, got author",
     ),
-    "uses no list": (instead('"07_trial"', '"07_trial"\nuses = "x"'), "uses must be a list of modules of .*got 'x'"),
+    "uses no list": (instead('"07_trial"', '"07_trial"\nuses = "x"'), "uses must be a list of lectures.*got 'x'"),
     "no questions": ('lecture = "07_trial"', r"needs at least one \[\[question\]\] table"),
     "a missing field": (
         instead("level", "# level"),
@@ -118,11 +118,11 @@ def test_evidence_of_a_lecture_without_experiments_is_refused():
 
 def test_evidence_may_use_the_experiments_of_another_lecture():
     text = instead('lecture = "07_trial"', 'lecture = "08_next"\nuses = ["trial"]')
-    sys.modules["course_lib.experiments.next"] = ModuleType("course_lib.experiments.next")
+    sys.modules["course_lib.lectures.next"] = ModuleType("course_lib.lectures.next")
     try:
         assert run_evidence(parse(text, "08_next.toml")[0]) == 2
     finally:
-        del sys.modules["course_lib.experiments.next"]
+        del sys.modules["course_lib.lectures.next"]
 
 
 def test_two_lectures_cannot_share_an_id(tmp_path):

@@ -6,20 +6,20 @@ from course_lib.optim.adagrad import adagrad
 from course_lib.optim.adam import adam, adamw
 from course_lib.optim.amsgrad import amsgrad
 from course_lib.optim.clip import clip_norm, clip_value
-from course_lib.optim.decay import add_decay, shrink
+from course_lib.optim.decay import add_decay, decoupled_decay
 from course_lib.optim.lion import lion
 from course_lib.optim.muon import muon, orthogonalize
 from course_lib.optim.nadam import nadam
 from course_lib.optim.negate import negate
+from course_lib.optim.partition import partition
 from course_lib.optim.radam import radam
 from course_lib.optim.rmsprop import rmsprop
 from course_lib.optim.schedule_free import schedule_free
 from course_lib.optim.sgd import sgd
 from course_lib.optim.shampoo import shampoo
 from course_lib.optim.soap import soap
-from course_lib.optim.split import split
 from course_lib.optim.stepper import Stepper
-from course_lib.optim.transform import Tensors, Transform, chain, descend
+from course_lib.optim.transform import Tensors, Transform, apply_steps, chain
 
 __all__ = [
     "Stepper",
@@ -32,21 +32,21 @@ __all__ = [
     "adamw",
     "add_decay",
     "amsgrad",
+    "apply_steps",
     "chain",
     "clip_norm",
     "clip_value",
-    "descend",
+    "decoupled_decay",
     "lion",
     "muon",
     "nadam",
     "negate",
     "orthogonalize",
+    "partition",
     "radam",
     "rmsprop",
     "schedule_free",
     "sgd",
     "shampoo",
-    "shrink",
     "soap",
-    "split",
 ]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from torch import Tensor, zeros_like
 
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class AdadeltaState(NamedTuple):
@@ -26,9 +26,9 @@ def adadelta(lr: float | Tensor = 1.0, rho: float | Tensor = 0.9, eps: float | T
     lr >= 0, 0 <= rho < 1, eps >= 0; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     With eps 0 nothing ever moves, and a gradient of 0 gives NaN, there and here.
     """
-    check("adadelta: lr", lr)
-    check("adadelta: rho", rho, below=1)
-    check("adadelta: eps", eps)
+    require("adadelta: lr", lr)
+    require("adadelta: rho", rho, below=1)
+    require("adadelta: eps", eps)
 
     def init(params: Tensors) -> AdadeltaState:
         return AdadeltaState([zeros_like(p) for p in params], [zeros_like(p) for p in params])

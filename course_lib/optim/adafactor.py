@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, zeros_like
 
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class AdafactorState(NamedTuple):
@@ -42,11 +42,11 @@ def adafactor(
     lr, power, eps1, eps2 >= 0, limit >= 1; numbers, or (eps1 excepted) () tensors, which are not checked. Raises
     ValueError otherwise.
     """
-    check("adafactor: lr", lr)
-    check("adafactor: power", power)
-    check("adafactor: limit", limit, low=1.0)
-    check("adafactor: eps1", 0.0 if eps1 is None else eps1)
-    check("adafactor: eps2", eps2)
+    require("adafactor: lr", lr)
+    require("adafactor: power", power)
+    require("adafactor: limit", limit, low=1.0)
+    require("adafactor: eps1", 0.0 if eps1 is None else eps1)
+    require("adafactor: eps2", eps2)
 
     def init(params: Tensors) -> AdafactorState:
         rows = [zeros_like(p if p.ndim < 2 else p.sum(-1, keepdim=True)) for p in params]

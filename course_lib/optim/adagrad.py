@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class AdagradState(NamedTuple):
@@ -23,9 +23,9 @@ def adagrad(lr: float | Tensor = 0.01, eps: float | Tensor = 1e-10, *, initial: 
 
     lr >= 0, eps >= 0, initial >= 0; lr and eps may be () tensors, which are not checked. Raises ValueError otherwise.
     """
-    check("adagrad: lr", lr)
-    check("adagrad: eps", eps)
-    check("adagrad: initial", initial)
+    require("adagrad: lr", lr)
+    require("adagrad: eps", eps)
+    require("adagrad: initial", initial)
 
     def init(params: Tensors) -> AdagradState:
         return AdagradState([torch.full_like(p, initial) for p in params])

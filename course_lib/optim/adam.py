@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, zeros_like
 
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class AdamState(NamedTuple):
@@ -34,10 +34,10 @@ def adam(
 
     lr, eps >= 0; 0 <= b1, b2 < 1; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    check("adam: lr", lr)
-    check("adam: b1", b1, below=1)
-    check("adam: b2", b2, below=1)
-    check("adam: eps", eps)
+    require("adam: lr", lr)
+    require("adam: b1", b1, below=1)
+    require("adam: b2", b2, below=1)
+    require("adam: eps", eps)
 
     def init(params: Tensors) -> AdamState:
         count = torch.zeros((), dtype=torch.float64)
@@ -73,7 +73,7 @@ def adamw(
 
     decay >= 0, the rest as in `adam`. Raises ValueError otherwise.
     """
-    check("adamw: decay", decay)
+    require("adamw: decay", decay)
     inner = adam(lr, b1, b2, eps)
 
     def update(grads: Tensors, state: AdamState, params: Tensors) -> tuple[list[Tensor], AdamState]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, zeros_like
 
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class AmsgradState(NamedTuple):
@@ -35,10 +35,10 @@ def amsgrad(
 
     lr, eps >= 0; 0 <= b1, b2 < 1; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    check("amsgrad: lr", lr)
-    check("amsgrad: b1", b1, below=1)
-    check("amsgrad: b2", b2, below=1)
-    check("amsgrad: eps", eps)
+    require("amsgrad: lr", lr)
+    require("amsgrad: b1", b1, below=1)
+    require("amsgrad: b2", b2, below=1)
+    require("amsgrad: eps", eps)
 
     def init(params: Tensors) -> AmsgradState:
         m, v, u = ([zeros_like(p) for p in params] for _ in range(3))

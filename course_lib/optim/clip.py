@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from course_lib.optim.decay import Stateless
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 def clip_norm(limit: float | Tensor) -> Transform:
@@ -19,7 +19,7 @@ def clip_norm(limit: float | Tensor) -> Transform:
 
     limit >= 0; a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    check("clip_norm: limit", limit)
+    require("clip_norm: limit", limit)
 
     def update(grads: Tensors, state: Stateless, params: Tensors) -> tuple[list[Tensor], Stateless]:
         norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g) for g in grads]))  # (1)
@@ -39,7 +39,7 @@ def clip_value(limit: float | Tensor) -> Transform:
 
     limit >= 0; a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    check("clip_value: limit", limit)
+    require("clip_value: limit", limit)
 
     def update(grads: Tensors, state: Stateless, params: Tensors) -> tuple[list[Tensor], Stateless]:
         return [g.clamp(min=-limit, max=limit) for g in grads], state  # type: ignore[arg-type]  # (1)

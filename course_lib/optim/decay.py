@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class Stateless(NamedTuple):
@@ -22,7 +22,7 @@ def add_decay(decay: float | Tensor) -> Transform:
 
     decay >= 0; a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    check("add_decay: decay", decay)
+    require("add_decay: decay", decay)
 
     def init(params: Tensors) -> Stateless:
         return Stateless()
@@ -33,7 +33,7 @@ def add_decay(decay: float | Tensor) -> Transform:
     return Transform(init, update)
 
 
-def shrink(rate: float | Tensor) -> Transform:
+def decoupled_decay(rate: float | Tensor) -> Transform:
     r"""Weight decay beside the optimizer's step (Loshchilov & Hutter 2019): each step also scales theta by 1 - rate.
 
     .. math::
@@ -44,7 +44,7 @@ def shrink(rate: float | Tensor) -> Transform:
 
     rate >= 0; a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    check("shrink: rate", rate)
+    require("shrink: rate", rate)
 
     def update(grads: Tensors, state: Stateless, params: Tensors) -> tuple[list[Tensor], Stateless]:
         return [g - rate * p for g, p in zip(grads, params, strict=True)], state  # (1)

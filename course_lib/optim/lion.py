@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from torch import Tensor, zeros_like
 
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class LionState(NamedTuple):
@@ -24,9 +24,9 @@ def lion(lr: float | Tensor = 1e-4, b1: float | Tensor = 0.9, b2: float | Tensor
 
     lr >= 0; 0 <= b1, b2 < 1; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    check("lion: lr", lr)
-    check("lion: b1", b1, below=1)
-    check("lion: b2", b2, below=1)
+    require("lion: lr", lr)
+    require("lion: b1", b1, below=1)
+    require("lion: b2", b2, below=1)
 
     def init(params: Tensors) -> LionState:
         return LionState([zeros_like(p) for p in params])

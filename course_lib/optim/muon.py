@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, zeros_like
 
 from course_lib.optim.adam import adam
-from course_lib.optim.split import split
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.partition import partition
+from course_lib.optim.transform import Tensors, Transform, require
 
 QUINTIC = 3.4445, -4.7750, 2.0315
 
@@ -39,8 +39,8 @@ def muon(
 
     lr >= 0, 0 <= beta < 1; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    check("muon: lr", lr)
-    check("muon: beta", beta, below=1)
+    require("muon: lr", lr)
+    require("muon: beta", beta, below=1)
 
     def init(params: Tensors) -> MuonState:
         return MuonState([zeros_like(p) for p in params])
@@ -52,7 +52,7 @@ def muon(
             ahead = [beta * v + (1 - beta) * g for v, g in zip(velocity, grads, strict=True)]  # (2)
         return [-lr * _scale(u, match_rms) * orthogonalize(u) for u in ahead], MuonState(velocity)  # (3)
 
-    return split(lambda p: p.ndim == 2, Transform(init, update), adam(lr) if rest is None else rest)
+    return partition(lambda p: p.ndim == 2, Transform(init, update), adam(lr) if rest is None else rest)
 
 
 def orthogonalize(matrix: Tensor, rounds: int = 5, eps: float = 1e-7) -> Tensor:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, zeros_like
 
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class NadamState(NamedTuple):
@@ -38,11 +38,11 @@ def nadam(
     lr, eps, warmth >= 0; 0 <= b1, b2 < 1; each a number, or a () tensor, which is not checked. Raises ValueError
     otherwise.
     """
-    check("nadam: lr", lr)
-    check("nadam: b1", b1, below=1)
-    check("nadam: b2", b2, below=1)
-    check("nadam: eps", eps)
-    check("nadam: warmth", warmth)
+    require("nadam: lr", lr)
+    require("nadam: b1", b1, below=1)
+    require("nadam: b2", b2, below=1)
+    require("nadam: eps", eps)
+    require("nadam: warmth", warmth)
 
     def init(params: Tensors) -> NadamState:
         count, product = torch.zeros((), dtype=torch.float64), torch.ones((), dtype=torch.float64)

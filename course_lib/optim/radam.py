@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, zeros_like
 
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class RadamState(NamedTuple):
@@ -38,10 +38,10 @@ def radam(
 
     lr, eps >= 0; 0 <= b1, b2 < 1; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    check("radam: lr", lr)
-    check("radam: b1", b1, below=1)
-    check("radam: b2", b2, below=1)
-    check("radam: eps", eps)
+    require("radam: lr", lr)
+    require("radam: b1", b1, below=1)
+    require("radam: b2", b2, below=1)
+    require("radam: eps", eps)
 
     def init(params: Tensors) -> RadamState:
         count = torch.zeros((), dtype=torch.float64)

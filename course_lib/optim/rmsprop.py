@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from torch import Tensor, zeros_like
 
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class RmspropState(NamedTuple):
@@ -32,9 +32,9 @@ def rmsprop(
 
     lr >= 0, 0 <= b2 < 1, eps >= 0; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    check("rmsprop: lr", lr)
-    check("rmsprop: b2", b2, below=1)
-    check("rmsprop: eps", eps)
+    require("rmsprop: lr", lr)
+    require("rmsprop: b2", b2, below=1)
+    require("rmsprop: eps", eps)
 
     def init(params: Tensors) -> RmspropState:
         return RmspropState([zeros_like(p) for p in params], [zeros_like(p) for p in params] if centered else [])

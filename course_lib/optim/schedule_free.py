@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class ScheduleFreeState(NamedTuple):
@@ -35,8 +35,8 @@ def schedule_free(base: Transform, beta: float | Tensor = 0.9, *, warmup: float 
 
     0 <= beta < 1, warmup >= 0; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    check("schedule_free: beta", beta, below=1)
-    check("schedule_free: warmup", warmup)
+    require("schedule_free: beta", beta, below=1)
+    require("schedule_free: warmup", warmup)
 
     def init(params: Tensors) -> ScheduleFreeState:
         t, weight = (torch.zeros((), dtype=torch.float64) for _ in range(2))

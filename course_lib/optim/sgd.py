@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, zeros_like
 
-from course_lib.optim.transform import Tensors, Transform, check, is_zero
+from course_lib.optim.transform import Tensors, Transform, is_zero, require
 
 
 class SgdState(NamedTuple):
@@ -38,9 +38,9 @@ def sgd(
     >>> opt.update([torch.tensor([1.0])], opt.init(p), p)[0]
     [tensor([-0.5000])]
     """
-    check("sgd: lr", lr)
-    check("sgd: beta", beta, below=1)
-    check("sgd: dampening", dampening, below=1)
+    require("sgd: lr", lr)
+    require("sgd: beta", beta, below=1)
+    require("sgd: dampening", dampening, below=1)
     plain, undamped = is_zero(beta), is_zero(dampening)
     if nesterov and not (undamped and not plain):
         raise ValueError(f"sgd: nesterov needs beta above 0 and no dampening, got {beta=}, {dampening=}")

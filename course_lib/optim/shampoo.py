@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, atleast_1d
 
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class ShampooState(NamedTuple):
@@ -27,8 +27,8 @@ def shampoo(lr: float | Tensor = 0.1, eps: float = 1e-4) -> Transform:
     lr >= 0, a number, or a () tensor, which is not checked; eps >= 1e-30, a number. Raises ValueError otherwise. A
     gradient that is not finite makes every later step of its parameter NaN.
     """
-    check("shampoo: lr", lr)
-    check("shampoo: eps", eps, low=1e-30)
+    require("shampoo: lr", lr)
+    require("shampoo: eps", eps, low=1e-30)
 
     def init(params: Tensors) -> ShampooState:
         return ShampooState([[eps * torch.eye(n, dtype=torch.float64) for n in atleast_1d(p).shape] for p in params])

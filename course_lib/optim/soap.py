@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, zeros_like
 
 from course_lib.optim.adam import adam
-from course_lib.optim.split import split
-from course_lib.optim.transform import Tensors, Transform, check
+from course_lib.optim.partition import partition
+from course_lib.optim.transform import Tensors, Transform, require
 
 
 class SoapState(NamedTuple):
@@ -49,10 +49,10 @@ def soap(
 
     lr, eps >= 0; 0 <= b1, b2 < 1; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    check("soap: lr", lr)
-    check("soap: b1", b1, below=1)
-    check("soap: b2", b2, below=1)
-    check("soap: eps", eps)
+    require("soap: lr", lr)
+    require("soap: b1", b1, below=1)
+    require("soap: b2", b2, below=1)
+    require("soap: eps", eps)
 
     def init(params: Tensors) -> SoapState:
         eye = [[torch.eye(p.shape[axis], dtype=torch.float64, device=p.device) for p in params] for axis in (0, 1)]
@@ -77,4 +77,4 @@ def soap(
                 kept.append(new)
         return steps, after
 
-    return split(lambda p: p.ndim == 2, Transform(init, update), adam(lr, b1, b2, eps) if rest is None else rest)
+    return partition(lambda p: p.ndim == 2, Transform(init, update), adam(lr, b1, b2, eps) if rest is None else rest)

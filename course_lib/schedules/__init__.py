@@ -9,7 +9,7 @@ Lengths are whole numbers of at least 0, or 1 where that is said; factors, floor
 Otherwise, and for a step below 0, ValueError or TypeError is raised.
 """
 
-from course_lib.schedules.compose import Number, Schedule, ScheduleState, scale_by_schedule, then, times
+from course_lib.schedules.compose import Number, Schedule, ScheduleState, join, product, scale_by_schedule
 from course_lib.schedules.functions import (
     constant,
     cosine,
@@ -34,13 +34,13 @@ __all__ = [
     "cosine",
     "exponential",
     "inverse_sqrt",
+    "join",
     "one_cycle",
     "polynomial",
+    "product",
     "reduce_on_plateau",
     "scale_by_schedule",
     "step_decay",
-    "then",
-    "times",
     "warm_restarts",
     "warmup",
     "warmup_stable_decay",

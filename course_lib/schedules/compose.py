@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from course_lib.optim import Tensors, Transform
-from course_lib.optim.transform import check
+from course_lib.optim.transform import require
 
 Number = float | Tensor
 Schedule = Callable[[Any], Any]
@@ -20,13 +20,13 @@ def schedule(formula: Callable[[Tensor], Tensor]) -> Schedule:
     def factor(t: int | Tensor) -> Any:
         if isinstance(t, Tensor):
             return formula(t.double())
-        check("schedule: the step", t)
+        require("schedule: the step", t)
         return float(formula(torch.tensor(t, dtype=torch.float64)))
 
     return factor
 
 
-def then(first: Schedule, second: Schedule, at: int | Tensor) -> Schedule:
+def join(first: Schedule, second: Schedule, at: int | Tensor) -> Schedule:
     r"""first(t) for t < at, afterwards second(t - at): warm-up then cosine is then(warmup(10), cosine(90), at=10).
 
     Equal to torch's SequentialLR.
@@ -35,7 +35,7 @@ def then(first: Schedule, second: Schedule, at: int | Tensor) -> Schedule:
     return schedule(lambda t: torch.where(t < at, first(t), second((t - at).clamp_min(0))))
 
 
-def times(*schedules: Schedule) -> Schedule:
+def product(*schedules: Schedule) -> Schedule:
     """The product of schedules that all see the same t."""
 
     def formula(t: Tensor) -> Tensor:

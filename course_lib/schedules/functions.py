@@ -5,26 +5,26 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from course_lib.optim.transform import check
-from course_lib.schedules.compose import Number, Schedule, check_whole, schedule, then
+from course_lib.optim.transform import require
+from course_lib.schedules.compose import Number, Schedule, check_whole, join, schedule
 
 
 def constant(factor: Number = 1.0) -> Schedule:
     r""":math:`s(t) = c`. Equal to torch's ConstantLR in its first phase."""
-    check("constant: factor", factor)
+    require("constant: factor", factor)
     return schedule(lambda t: factor + 0 * t)
 
 
 def step_decay(every: int | Tensor, factor: Number = 0.1) -> Schedule:
     r""":math:`s(t) = \gamma^{\lfloor t / T \rfloor}`, T = `every` >= 1. Equal to torch's StepLR."""
     check_whole("step_decay: every", every, 1)
-    check("step_decay: factor", factor)
+    require("step_decay: factor", factor)
     return schedule(lambda t: torch.as_tensor(factor, dtype=t.dtype) ** (t / every).floor())
 
 
 def exponential(rate: Number) -> Schedule:
     r""":math:`s(t) = \gamma^t`. Equal to torch's ExponentialLR; a rate above 1 makes a learning-rate range test."""
-    check("exponential: rate", rate)
+    require("exponential: rate", rate)
     return schedule(lambda t: torch.as_tensor(rate, dtype=t.dtype) ** t)
 
 
@@ -34,8 +34,8 @@ def polynomial(steps: int | Tensor, power: Number = 1.0, floor: Number = 0.0) ->
     Power 1 is the straight line to the floor.
     """
     check_whole("polynomial: steps", steps, 0)
-    check("polynomial: power", power)
-    check("polynomial: floor", floor)
+    require("polynomial: power", power)
+    require("polynomial: floor", floor)
     return schedule(lambda t: floor + (1 - floor) * (1 - _share(t, steps)) ** power)
 
 
@@ -54,7 +54,7 @@ def warmup(steps: int | Tensor, start: Number = 0.0) -> Schedule:
     Equal to torch's LinearLR, which refuses a = 0; there the first update moves nothing.
     """
     check_whole("warmup: steps", steps, 0)
-    check("warmup: start", start)
+    require("warmup: start", start)
     return schedule(lambda t: start + (1 - start) * _share(t, steps))
 
 
@@ -64,7 +64,7 @@ def cosine(steps: int | Tensor, floor: Number = 0.0) -> Schedule:
     As in torch's CosineAnnealingLR the factor climbs again after T, and is back at 1 after 2 T.
     """
     check_whole("cosine: steps", steps, 1)
-    check("cosine: floor", floor)
+    require("cosine: floor", floor)
     return schedule(lambda t: floor + (1 - floor) * _half_wave(t / steps))
 
 
@@ -80,8 +80,8 @@ def warm_restarts(period: int | Tensor, growth: Number = 1.0, floor: Number = 0.
     CosineAnnealingWarmRestarts, which takes whole m only. Exact to 10^8 steps.
     """
     check_whole("warm_restarts: period", period, 1)
-    check("warm_restarts: growth", growth, low=1)
-    check("warm_restarts: floor", floor)
+    require("warm_restarts: growth", growth, low=1)
+    require("warm_restarts: floor", floor)
     equal = not isinstance(growth, Tensor) and growth == 1
     m = torch.as_tensor(growth, dtype=torch.float64)
 
@@ -115,9 +115,9 @@ def one_cycle(
     0 < rise < 1 and rise * steps >= 1, so that u is not negative.
     """
     check_whole("one_cycle: steps", steps, 2)
-    check("one_cycle: rise", rise, below=1)
-    check("one_cycle: start", start)
-    check("one_cycle: end", end)
+    require("one_cycle: rise", rise, below=1)
+    require("one_cycle: start", start)
+    require("one_cycle: end", end)
     if shape not in ("cosine", "linear"):
         raise ValueError(f"one_cycle: shape must be 'cosine' or 'linear', got {shape!r}")
     up = rise * steps - 1  # (1)
@@ -143,7 +143,7 @@ def warmup_stable_decay(
     check_whole("warmup_stable_decay: warm", warm, 0)
     check_whole("warmup_stable_decay: stable", stable, 0)
     check_whole("warmup_stable_decay: decay", decay, 0)
-    return then(warmup(warm, start), polynomial(decay, floor=floor), at=warm + stable)
+    return join(warmup(warm, start), polynomial(decay, floor=floor), at=warm + stable)
 
 
 def _share(t: Tensor, steps: Number) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from course_lib.optim import Tensors, Transform
-from course_lib.optim.transform import check
+from course_lib.optim.transform import require
 from course_lib.schedules.compose import Number, check_whole
 
 
@@ -52,9 +52,9 @@ def reduce_on_plateau(
     factor, threshold in [0, 1), floor >= 0, patience, cooldown whole and >= 0; each may be a () tensor, which is not
     checked. Raises ValueError or TypeError otherwise; the loss must be a number or a () tensor.
     """
-    check("reduce_on_plateau: factor", factor, below=1)
-    check("reduce_on_plateau: threshold", threshold, below=1)
-    check("reduce_on_plateau: floor", floor)
+    require("reduce_on_plateau: factor", factor, below=1)
+    require("reduce_on_plateau: threshold", threshold, below=1)
+    require("reduce_on_plateau: floor", floor)
     check_whole("reduce_on_plateau: patience", patience, 0)
     check_whole("reduce_on_plateau: cooldown", cooldown, 0)
 

@@ -1,6 +1,6 @@
 """Training: `fit`, the one visible loop, `fit_many`, which runs N of them at once, and the learning-rate range test."""
 
-from course_lib.train.loop import CLASSIFICATION, History, Loss, Optimizer, Record, accuracy, evaluate, fit, mode
+from course_lib.train.loop import CLASSIFICATION, History, Loss, Optimizer, Record, accuracy, evaluate, fit, train_mode
 from course_lib.train.many import Runs, bytes_a_run, fit_many
 from course_lib.train.range_test import RangeTest, range_test, smoothed, suggestion
 
@@ -17,8 +17,8 @@ __all__ = [
     "evaluate",
     "fit",
     "fit_many",
-    "mode",
     "range_test",
     "smoothed",
     "suggestion",
+    "train_mode",
 ]

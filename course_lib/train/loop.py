@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from course_lib.controls import Progress, silent
 from course_lib.data import Split, minibatches
+from course_lib.ranges import Progress, no_progress
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 Record = dict[str, float]
@@ -63,7 +63,7 @@ def fit(
     metrics: Mapping[str, Loss] = CLASSIFICATION,
     on_step: Callable[[int, Tensor], object] = lambda step, loss: None,
     on_epoch: Callable[[Record], object] = lambda record: None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> History:
     """Train the model in place; batches are drawn without replacement, in an order that `seed` alone decides.
 
@@ -74,11 +74,11 @@ def fit(
 
     Raises ValueError for data that are not finite and for epochs or batch below 1, TypeError for what is no Split.
     """
-    refuse("fit", train, validation, epochs, batch)
+    validate("fit", train, validation, epochs, batch)
     generator = torch.Generator().manual_seed(seed)
     losses: list[Tensor] = []
     records: list[Record] = []
-    with mode(model, training=True):
+    with train_mode(model, training=True):
         for epoch in progress(range(1, epochs + 1)):
             start = len(losses)
             for rows in minibatches(len(train), batch, generator=generator):
@@ -101,13 +101,13 @@ def fit(
 @torch.no_grad()
 def evaluate(model: nn.Module, loss: Loss, split: Split, *, metrics: Mapping[str, Loss] = CLASSIFICATION) -> Record:
     """The loss and each metric on all rows of a split at once, in eval mode: {"loss": ..., name: ...}."""
-    with mode(model, training=False):
+    with train_mode(model, training=False):
         outputs = model(split.x)
     return {name: float(measure(outputs, split.y)) for name, measure in {"loss": loss, **metrics}.items()}
 
 
 @contextmanager
-def mode(model: nn.Module, *, training: bool) -> Iterator[None]:
+def train_mode(model: nn.Module, *, training: bool) -> Iterator[None]:
     """Train or eval mode inside the context; afterwards each module is as it was, also where they differed."""
     before = [(module, module.training) for module in model.modules()]
     model.train(training)
@@ -118,7 +118,7 @@ def mode(model: nn.Module, *, training: bool) -> Iterator[None]:
             module.training = was
 
 
-def refuse(who: str, train: Split, validation: Split | None, epochs: int, batch: int) -> None:
+def validate(who: str, train: Split, validation: Split | None, epochs: int, batch: int) -> None:
     """Raise what `fit` says it raises, in the name of `who`."""
     if epochs < 1 or batch < 1:
         raise ValueError(f"{who}: epochs and batch must be at least 1, got {epochs=}, {batch=}")

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.controls import Progress, silent
 from course_lib.data import Split, minibatches
 from course_lib.optim import Transform
-from course_lib.train.loop import CLASSIFICATION, History, Loss, refuse
+from course_lib.ranges import Progress, no_progress
+from course_lib.train.loop import CLASSIFICATION, History, Loss, validate
 from course_lib.train.stack import Named, Stack
 
 
@@ -69,7 +69,7 @@ def fit_many(
     metrics: Mapping[str, Loss] = CLASSIFICATION,
     limit: float = 2**30,
     on_epoch: Callable[[range, Named], object] = lambda runs, record: None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Runs:
     """Train N models, each as `fit` would with Stepper(model.parameters(), make_transform(**its hyper-parameters)).
 
@@ -90,7 +90,7 @@ def fit_many(
     Raises what `fit` and make_transform raise; ValueError where numbers of runs or architectures differ, or a value is
     looked at; TypeError where make_transform returns no Transform.
     """
-    refuse("fit_many", train, validation, epochs, batch)
+    validate("fit_many", train, validation, epochs, batch)
     stack = Stack(models, loss, make_transform, hyper or {}, seeds, metrics)
     need = stack.bytes_a_run(train, validation, batch)
     chunks = -(-stack.runs // max(1, min(stack.runs, int(limit // need))))
@@ -140,7 +140,7 @@ def bytes_a_run(
     Counted are the run's weights, the transform's state, a batch, and every tensor that a step or a measurement makes,
     all of which a recording holds at once. The data set, and what each step adds to the history, are not.
     """
-    refuse("bytes_a_run", train, validation, 1, batch)
+    validate("bytes_a_run", train, validation, 1, batch)
     return Stack(models, loss, make_transform, hyper or {}, seeds, metrics).bytes_a_run(train, validation, batch)
 
 

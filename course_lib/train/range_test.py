@@ -7,9 +7,9 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from course_lib.controls import Progress, silent
 from course_lib.data import Split
 from course_lib.optim import Transform, chain
+from course_lib.ranges import Progress, no_progress
 from course_lib.schedules import exponential, scale_by_schedule
 from course_lib.train.loop import Loss
 from course_lib.train.many import fit_many
@@ -47,7 +47,7 @@ def range_test(
     seeds: int | Sequence[int] = 0,
     smoothing: float = 0.9,
     diverged: float = 4.0,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> RangeTest:
     r"""Smith 2017, section 3.3, with geometric growth and a smoothed loss as in fastai (Gugger 2018); N tests at once.
 

@@ -12,7 +12,7 @@ from torch.func import functional_call, grad_and_value, vmap
 from torch.utils._pytree import tree_leaves, tree_map
 
 from course_lib.data import Split
-from course_lib.optim import Transform, descend
+from course_lib.optim import Transform, apply_steps
 from course_lib.train.loop import Loss
 from course_lib.train.replay import bytes_made, record
 
@@ -131,7 +131,7 @@ class Stack:
         grads, (error, buffers) = grad_and_value(objective, has_aux=True)(params)
         before = list(params.values())
         steps, state = self.make_transform(**hyper).update(list(grads.values()), state, before)
-        moved = [p.to(b.dtype) for p, b in zip(descend(before, steps), before, strict=True)]
+        moved = [p.to(b.dtype) for p, b in zip(apply_steps(before, steps), before, strict=True)]
         return Training(hyper, dict(zip(params, moved, strict=True)), buffers, state), error
 
 

@@ -1,8 +1,8 @@
 """The course's few widgets: explore an experiment, predict before it runs, show a still picture, fold out questions."""
 
 from course_lib.widgets.explorer import Explorer, explore
+from course_lib.widgets.picture import picture
 from course_lib.widgets.predict import Curve, Order, predict
 from course_lib.widgets.questions import questions
-from course_lib.widgets.still import picture
 
 __all__ = ["Curve", "Explorer", "Order", "explore", "picture", "predict", "questions"]

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from traitlets import Unicode
 
-from course_lib.plots.style import style
+from course_lib.style import style
 
 INCH = 100  # CSS pixels
 SCALE = 2  # device pixels in a CSS pixel: sharp on the screens of today's laptops

@@ -9,13 +9,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import ipywidgets as w
 
-from course_lib.controls import controls_of
+from course_lib.ranges import controls_of
 from course_lib.widgets.canvas import SIZE, Draw, LivePicture
-from course_lib.widgets.control import control_widget, rounded, same_notch
+from course_lib.widgets.sliders import control_widget, rounded, same_notch
 
 T = TypeVar("T")
 
@@ -32,16 +32,20 @@ class Explorer(w.VBox):
     """One experiment, one live picture, one control for each declared parameter.
 
     An experiment that takes `progress` is slow: it runs in a thread while the page stays alive, the latest setting
-    wins, and Stop ends it. One that takes `show` is drawn while it runs, and Stop leaves what is known. `set(...)` runs
-    at once and returns when the picture is there; `result` is what the picture shows.
+    wins, and Stop ends it. One that takes `preview` is drawn while it runs, and Stop leaves what is known. `set(...)`
+    runs at once and returns when the picture is there; `result` is what the picture shows.
     """
 
-    def __init__(self, experiment: Callable, draw: Draw, size: tuple[float, float] = SIZE, **fixed: Any):
+    def __init__(
+        self, experiment: Callable, draw: Draw | None = None, size: tuple[float, float] | None = None, **fixed: Any
+    ):
+        drawn: Any = get_type_hints(experiment).get("return")
+        inches: tuple[float, float] = size if size else getattr(drawn, "size", SIZE)
         parameters = inspect.signature(experiment).parameters
         if unknown := [name for name in fixed if name not in parameters]:
             raise TypeError(f"explore: {experiment.__name__} takes no {unknown[0]!r}; it takes {', '.join(parameters)}")
         self.experiment, self.fixed = experiment, fixed
-        self.slow, self.gradual = "progress" in parameters, "show" in parameters
+        self.slow, self.gradual = "progress" in parameters, "preview" in parameters
         self.legal = {name: c for name, c in controls_of(experiment).items() if name not in fixed}
         self.values = {name: parameters[name].default for name in self.legal}
         self.controls = {name: control_widget(c, self.values[name], description=name) for name, c in self.legal.items()}
@@ -53,7 +57,7 @@ class Explorer(w.VBox):
         self._unfinished = False  # whether the picture is of a part of a run
         self._by_hand = True
 
-        self.picture, self.call = LivePicture(draw, size), w.HTML()
+        self.picture, self.call = LivePicture(draw or drawn.draw, inches), w.HTML()
         self.reading = w.HTML(layout={"min_height": "4.5em", "max_width": "26em", "overflow": "auto"})
         self.bar = w.FloatProgress(value=0.0, min=0.0, max=1.0, layout={"width": "12em", "visibility": "hidden"})
         self.stop = w.Button(description="Stop", icon="stop", layout={"width": "6em", "visibility": "hidden"})
@@ -136,7 +140,7 @@ class Explorer(w.VBox):
         self._busy(False)
 
     def _hooks(self, values: dict[str, Any], loop: asyncio.AbstractEventLoop) -> dict[str, Callable]:
-        """`progress`, and `show` for who takes it, for the worker's thread: both leave a run that is not wanted."""
+        """`progress`, and `preview` for who takes it, for the worker's thread: both leave a run that is not wanted."""
         last, drawing = {"told": 0.0, "shown": 0.0}, False
 
         def due(what: str, every: float) -> bool:
@@ -167,7 +171,7 @@ class Explorer(w.VBox):
                 self._show(values, partial, unfinished=True)
             drawing = False
 
-        return {"progress": progress} | ({"show": show} if self.gradual else {})
+        return {"progress": progress} | ({"preview": show} if self.gradual else {})
 
     @property
     def _dropped(self) -> bool:
@@ -222,7 +226,9 @@ class Explorer(w.VBox):
         return bundle | still, shown
 
 
-def explore(experiment: Callable, draw: Draw, size: tuple[float, float] = SIZE, **fixed: Any) -> Explorer:
+def explore(
+    experiment: Callable, draw: Draw | None = None, size: tuple[float, float] | None = None, **fixed: Any
+) -> Explorer:
     """Show `experiment` with a control for each of its declared parameters but those in `fixed`.
 
     Raises TypeError if `fixed` names a parameter that the experiment does not have.

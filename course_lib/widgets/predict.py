@@ -16,9 +16,9 @@ from typing import Any
 
 import ipywidgets as w
 
-from course_lib.controls import Choice, Linear, Log
-from course_lib.widgets.control import control_widget, rounded
-from course_lib.widgets.pad import Pad
+from course_lib.ranges import Choice, Linear, Log
+from course_lib.widgets.sketch_pad import SketchPad
+from course_lib.widgets.sliders import control_widget, rounded
 
 CONFIDENCE = (("a guess (50 %)", 0.5), ("fairly sure (70 %)", 0.7), ("sure (90 %)", 0.9))
 
@@ -135,7 +135,7 @@ class Prediction(w.VBox):
         """The widget to answer with, and how its answer is read."""
         kind = self.kind
         if isinstance(kind, Curve):
-            pad = Pad(xlabel=kind.xlabel, ylabel=kind.ylabel, x=list(kind.x), y=list(kind.y))
+            pad = SketchPad(xlabel=kind.xlabel, ylabel=kind.ylabel, x=list(kind.x), y=list(kind.y))
             return pad, lambda: [tuple(point) for point in pad.drawn]
         if isinstance(kind, Order):
             ranks = range(1, len(kind.names) + 1)

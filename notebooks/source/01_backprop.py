@@ -19,22 +19,8 @@ import numpy as np
 import torch
 
 from course_lib.autograd import Array, Value, gradient_gaps
-from course_lib.checks.backprop import check_batchnorm, check_layernorm, check_matmul, check_softmax_cross_entropy
-from course_lib.controls import Choice, Log
-from course_lib.experiments.backprop import (
-    chain_shrinkage,
-    expression_graph,
-    repeated_backward,
-    split_batch,
-    torch_agreement,
-)
-from course_lib.experiments.engine_training import digits_training, two_engines
-from course_lib.experiments.gradient_check import difference_error, where_trap
-from course_lib.experiments.gradient_costs import checkpoint_memory, gradient_cost
-from course_lib.plots.backprop import draw_chain_shrinkage, draw_expression_graph, draw_repeated_backward
-from course_lib.plots.engine_training import draw_digits_training
-from course_lib.plots.gradient_check import draw_difference_error, draw_where_trap
-from course_lib.plots.gradient_costs import draw_checkpoint_memory, draw_gradient_cost
+from course_lib.lectures import backprop as lab
+from course_lib.ranges import Choice, Log
 from course_lib.widgets import Curve, explore, picture, predict, questions
 
 # %% [markdown]
@@ -89,7 +75,7 @@ a, b, c = Number(2.0), Number(-1.5), Number(0.5)
 # *neuron* (a sum of weighted inputs, bent by a curve), and make its input large.
 
 # %%
-graph = explore(expression_graph, draw_expression_graph)
+graph = explore(lab.expression_graph, lab.draw_expression_graph)
 graph
 
 # %% [markdown]
@@ -102,9 +88,9 @@ graph
 # backpropagation. It answers for all inputs in one sweep.
 
 # %% tags=["check"]
-slopes = expression_graph("a*b + c", a=2.0, b=-1.5, c=0.5).grads()
+slopes = lab.expression_graph("a*b + c", a=2.0, b=-1.5, c=0.5).grads()
 assert slopes == {"a": -1.5, "b": 2.0, "c": 1.0} == {"a": a.grad, "b": b.grad, "c": c.grad}
-assert abs(expression_graph("tanh(a*b + c)", a=2.0, b=-1.5, c=0.5).grads()["c"] - 0.027) < 0.001
+assert abs(lab.expression_graph("tanh(a*b + c)", a=2.0, b=-1.5, c=0.5).grads()["c"] - 0.027) < 0.001
 steepest.reveal("b")
 
 # %% [markdown]
@@ -121,7 +107,7 @@ steepest.reveal("b")
 # long would `send` above take to walk them, at ten million paths a second?
 
 # %%
-picture(expression_graph("a*a + a*b", a=2.0, b=-1.5), draw_expression_graph)
+picture(lab.expression_graph("a*a + a*b", a=2.0, b=-1.5), lab.draw_expression_graph)
 
 # %%
 x = Value(1.0)
@@ -141,7 +127,7 @@ x.grad, len(y.ancestry())
 # making, backwards, is such an order: `backward` is two short loops in `course_lib/autograd/scalar.py`.
 
 # %% tags=["check"]
-assert expression_graph("a*a + a*b", a=2.0, b=-1.5).grads() == {"a": 2.5, "b": 2.0}
+assert lab.expression_graph("a*a + a*b", a=2.0, b=-1.5).grads() == {"a": 2.5, "b": 2.0}
 assert (x.grad, len(y.ancestry())) == (2.0**60, 61)
 
 # %% [markdown]
@@ -155,7 +141,7 @@ assert (x.grad, len(y.ancestry())) == (2.0**60, 61)
 # **Predict.** The largest difference over 200 random graphs: zero, about $10^{-16}$, or about $10^{-8}$?
 
 # %%
-agreement = torch_agreement(200)
+agreement = lab.torch_agreement(200)
 agreement.summary()
 
 # %% [markdown]
@@ -164,7 +150,7 @@ agreement.summary()
 # digit.
 
 # %% tags=["check"]
-assert all(torch_agreement(50, seed=seed).worst < 1e-10 for seed in range(4))
+assert all(lab.torch_agreement(50, seed=seed).worst < 1e-10 for seed in range(4))
 assert agreement.worst > 0
 
 # %% [markdown]
@@ -187,7 +173,7 @@ valley = predict(
 valley
 
 # %%
-check = explore(difference_error, draw_difference_error)
+check = explore(lab.difference_error)
 check
 
 # %% [markdown]
@@ -203,10 +189,10 @@ check
 
 # %% tags=["check"]
 for dtype, cube_root in (("float32", 4.9e-3), ("float64", 6.1e-6)):
-    measured = difference_error("exp", dtype)
+    measured = lab.difference_error("exp", dtype)
     assert cube_root / 4 < measured.best_step < cube_root * 4
     assert measured.best_error < 4 * measured.eps ** (2 / 3)
-curve = difference_error("exp", "float64")
+curve = lab.difference_error("exp", "float64")
 valley.reveal(np.log10([curve.steps, curve.errors]).T)
 
 # %% [markdown]
@@ -223,11 +209,11 @@ valley.reveal(np.log10([curve.steps, curve.errors]).T)
 # taken?
 
 # %%
-kink = difference_error("relu", x=0.0, h=0.7)
-picture(kink, draw_difference_error)
+kink = lab.difference_error("relu", x=0.0, h=0.7)
+kink
 
 # %%
-explore(where_trap, draw_where_trap)
+explore(lab.where_trap)
 
 # %% [markdown]
 # At the kink the chord has slope $\tfrac12$ for every $h$: neither 0 nor 1, and no step cures it. A gradient check
@@ -269,9 +255,9 @@ zero.grad, list(found.values())
 assert torch.isnan(zero.grad).all()
 assert list(found.values()) == [False, True]
 assert np.allclose(kink.errors, 0.5)
-assert where_trap().nans == 101
-assert where_trap(guarded=True).nans == 0
-assert np.isfinite(where_trap().values).all()
+assert lab.where_trap().nans == 101
+assert lab.where_trap(guarded=True).nans == 0
+assert np.isfinite(lab.where_trap().values).all()
 
 # %% [markdown]
 # ## 1.6  What does a gradient cost?
@@ -290,7 +276,7 @@ price = predict("f of 32 inputs costs 1 to evaluate. What does its whole gradien
 price
 
 # %%
-costs = explore(gradient_cost, draw_gradient_cost)
+costs = explore(lab.gradient_cost)
 costs
 
 # %% [markdown]
@@ -305,10 +291,10 @@ costs
 
 # %% tags=["check"]
 for function in ("network", "product", "rosenbrock"):
-    cost = gradient_cost(function, 32)
+    cost = lab.gradient_cost(function, 32)
     assert (cost.reverse <= 5 * cost.plain + 1).all()
     assert 2 * 32 <= cost.forward_ratio <= 4 * 32
-price.reveal(gradient_cost("network", 32).reverse_ratio)
+price.reveal(lab.gradient_cost("network", 32).reverse_ratio)
 
 # %% [markdown]
 # ## 1.7  What changes when a node is a whole array?
@@ -329,7 +315,7 @@ price.reveal(gradient_cost("network", 32).reverse_ratio)
 # %%
 bias, batch = Array([0.0, 0.0, 0.0]), Array(np.ones((4, 3)))
 (batch + bias).sum().backward()
-engines = two_engines(points=100)
+engines = lab.two_engines(points=100)
 bias.grad, engines.summary()
 
 # %% [markdown]
@@ -364,7 +350,7 @@ left_over = predict("How much of a gradient of 1 arrives below 20 sigmoid layers
 left_over
 
 # %%
-chain = explore(chain_shrinkage, draw_chain_shrinkage)
+chain = explore(lab.chain_shrinkage)
 chain
 
 # %% [markdown]
@@ -379,10 +365,10 @@ chain
 
 # %% tags=["check"]
 starts = np.linspace(-2, 2, 9).tolist()
-assert all(chain_shrinkage("sigmoid", depth=20, start=s).ratios.max() <= 0.25 for s in starts)
-assert chain_shrinkage("sigmoid", depth=20, weight=4.0).total < 1e-6
-assert chain_shrinkage("relu", depth=20).total == 1.0
-left_over.reveal(chain_shrinkage("sigmoid", depth=20).total)
+assert all(lab.chain_shrinkage("sigmoid", depth=20, start=s).ratios.max() <= 0.25 for s in starts)
+assert lab.chain_shrinkage("sigmoid", depth=20, weight=4.0).total < 1e-6
+assert lab.chain_shrinkage("relu", depth=20).total == 1.0
+left_over.reveal(lab.chain_shrinkage("sigmoid", depth=20).total)
 
 # %% [markdown]
 # ## 1.9  Is this engine enough to read handwriting?
@@ -398,7 +384,7 @@ left_over.reveal(chain_shrinkage("sigmoid", depth=20).total)
 # **Predict.** The test accuracy after 20 epochs (passes over the training images).
 
 # %%
-run = explore(digits_training, draw_digits_training)
+run = explore(lab.digits_training)
 run
 
 # %% [markdown]
@@ -408,7 +394,7 @@ run
 # a test. torch would give the same gradients; it adds speed on large arrays, GPUs, and many more operations.
 
 # %% tags=["check"]
-runs = [digits_training(seed=seed) for seed in range(3)]
+runs = [lab.digits_training(seed=seed) for seed in range(3)]
 assert all(r.accuracy >= 0.95 for r in runs)
 assert all(r.test[0] < 0.3 for r in runs)  # before training: guessing
 
@@ -425,7 +411,7 @@ assert all(r.test[0] < 0.3 for r in runs)  # before training: guessing
 # chain of 3 operations: also 4, or 12, or 20?
 
 # %%
-trial = explore(repeated_backward, draw_repeated_backward)
+trial = explore(lab.repeated_backward)
 trial
 
 # %% [markdown]
@@ -443,11 +429,11 @@ trial
 # one operation sees the innocent 2. Doubling is no bug; *more than* doubling is.
 
 # %% tags=["check"]
-after = repeated_backward(calls=4, depth=3)
+after = lab.repeated_backward(calls=4, depth=3)
 assert np.allclose([after.engine[-1], after.torch[-1], after.kept[-1]], [4, 4, 20])
-assert np.allclose(repeated_backward(calls=2, depth=1).kept, [1, 2])
-assert all(split_batch(parts, seed=s).gap < 1e-12 for parts in (2, 4, 60) for s in range(2))
-split_batch(parts=4).summary()
+assert np.allclose(lab.repeated_backward(calls=2, depth=1).kept, [1, 2])
+assert all(lab.split_batch(parts, seed=s).gap < 1e-12 for parts in (2, 4, 60) for s in range(2))
+lab.split_batch(parts=4).summary()
 
 # %% [markdown]
 # ## 1.11  Frontier: how much of the forward pass must be kept?
@@ -465,7 +451,7 @@ split_batch(parts=4).summary()
 # layer evaluations does it cost instead of 36?
 
 # %%
-memory = explore(checkpoint_memory, draw_checkpoint_memory)
+memory = explore(lab.checkpoint_memory)
 memory
 
 # %% [markdown]
@@ -476,10 +462,10 @@ memory
 
 # %% tags=["check"]
 for layers, root in ((16, 4), (36, 6), (144, 12)):
-    counted = checkpoint_memory(layers, root)
+    counted = lab.checkpoint_memory(layers, root)
     assert counted.peak.min() == counted.peak[counted.at] == 2 * root
     assert counted.evaluations[counted.at] == 2 * layers
-    assert checkpoint_memory(layers, 1).peak[0] == layers
+    assert lab.checkpoint_memory(layers, 1).peak[0] == layers
 
 # %% [markdown]
 # ## Summary
@@ -519,7 +505,7 @@ def matmul_backward(A, B, dC):
 
 
 # %% tags=["exercise-check"]
-verdict = check_matmul(matmul_backward)
+verdict = lab.check_matmul(matmul_backward)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -545,7 +531,7 @@ def softmax_cross_entropy_backward(logits, labels):
 
 
 # %% tags=["exercise-check"]
-verdict = check_softmax_cross_entropy(softmax_cross_entropy_backward)
+verdict = lab.check_softmax_cross_entropy(softmax_cross_entropy_backward)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -574,7 +560,7 @@ def layernorm_backward(x, gamma, eps, dy):
 
 
 # %% tags=["exercise-check"]
-verdict = check_layernorm(layernorm_backward)
+verdict = lab.check_layernorm(layernorm_backward)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -597,7 +583,7 @@ def batchnorm_backward(x, gamma, eps, dy):
 
 
 # %% tags=["exercise-check"]
-verdict = check_batchnorm(batchnorm_backward)
+verdict = lab.check_batchnorm(batchnorm_backward)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS

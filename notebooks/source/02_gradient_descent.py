@@ -16,17 +16,9 @@
 import numpy as np
 from IPython.display import display
 
-from course_lib.checks import gradient_descent as checks
-from course_lib.controls import Log
-from course_lib.experiments.batch_size import batch_sweep, generalization, linear_scaling
-from course_lib.experiments.edge_of_stability import edge_of_stability, landscape
-from course_lib.experiments.gradient_descent import bowl, contraction, iterations, step_sweep, walk
-from course_lib.experiments.gradient_noise import gradient_variance, noise_ball, noise_scale, replacement
-from course_lib.plots.batch_size import draw_batch_sweep, draw_generalization, draw_linear_scaling
-from course_lib.plots.edge_of_stability import draw_edge, draw_plane
-from course_lib.plots.gradient_descent import draw_bowl, draw_contraction, draw_iterations, draw_step_sweep, draw_walk
-from course_lib.plots.gradient_noise import draw_gradient_variance, draw_noise_ball, draw_noise_scale, draw_replacement
-from course_lib.widgets import Curve, explore, picture, predict, questions
+from course_lib.lectures import gradient_descent as lab
+from course_lib.ranges import Log
+from course_lib.widgets import Curve, explore, predict, questions
 
 # %% [markdown]
 # ## 2.1  When is a learning rate too large?
@@ -56,7 +48,7 @@ limit
 # the threshold.
 
 # %%
-explore(bowl, draw_bowl)
+explore(lab.bowl)
 
 # %% [markdown]
 # A step turns $\theta_2$ into $\theta_2 - \eta\lambda_{\max}\theta_2 = (1 - \eta\lambda_{\max})\,\theta_2$. It is
@@ -70,7 +62,7 @@ explore(bowl, draw_bowl)
 # leaves.
 
 # %% tags=["check"]
-below, above = (bowl(lr=share * 2 / 10, kappa=10.0, steps=100) for share in (0.999, 1.001))
+below, above = (lab.bowl(lr=share * 2 / 10, kappa=10.0, steps=100) for share in (0.999, 1.001))
 assert not below.diverges
 assert above.diverges
 limit.reveal(above.threshold)
@@ -98,7 +90,7 @@ limit.reveal(above.threshold)
 # to vanish? And when you pass $\eta = 2$, how many of the five explode?
 
 # %%
-explore(contraction, draw_contraction)
+explore(lab.contraction)
 
 # %% [markdown]
 # On a logarithmic axis each component is a straight line, and the dots, which are the formula, lie on it. The
@@ -108,7 +100,7 @@ explore(contraction, draw_contraction)
 # *one direction* diverges.
 
 # %% tags=["check"]
-five, wild = contraction(lr=1.0, kappa=30.0), contraction(lr=2.1, kappa=30.0)
+five, wild = lab.contraction(lr=1.0, kappa=30.0), lab.contraction(lr=2.1, kappa=30.0)
 assert np.allclose(five.measured, five.factors, rtol=1e-6)
 assert five.measured.argmax() == 0  # the flattest is the slowest
 assert five.measured[4] < 1e-9  # the steepest is gone
@@ -131,8 +123,8 @@ v_shape = predict(
 v_shape
 
 # %%
-valley, growth = explore(step_sweep, draw_step_sweep), iterations()
-display(valley, picture(growth, draw_iterations))
+valley, growth = explore(lab.step_sweep), lab.iterations()
+display(valley, growth)
 
 # %% [markdown]
 # The two arms of the V meet where both extreme directions shrink equally fast,
@@ -154,7 +146,7 @@ assert abs(lr - lr_theory) < 0.006
 assert abs(rate - rate_theory) < 0.006
 assert abs(growth.slope - 1) < 0.02
 assert 1.7 < growth.safe[-1] / growth.best[-1] < 2
-v_shape.reveal(list(zip(valley.result.lrs, step_sweep(kappa=10.0).rates, strict=True)))
+v_shape.reveal(list(zip(valley.result.lrs, lab.step_sweep(kappa=10.0).rates, strict=True)))
 
 # %% [markdown]
 # ## 2.4  What changes when the ground is not a bowl?
@@ -172,7 +164,7 @@ v_shape.reveal(list(zip(valley.result.lrs, step_sweep(kappa=10.0).rates, strict=
 # loss curve look like?
 
 # %%
-explore(walk, draw_walk)
+explore(lab.trajectory)
 
 # %% [markdown]
 # It hesitates. At the saddle one curvature is $-1$, so a step multiplies the distance from the ridge by
@@ -185,14 +177,16 @@ explore(walk, draw_walk)
 # (lecture 5); the other comes next.
 
 # %% tags=["check"]
-saddle = walk("saddle", lr=0.02)
+saddle = lab.trajectory("saddle", lr=0.02)
 waiting = np.flatnonzero(abs(saddle.gap - 0.25) < 0.01)  # the saddle point is 1/4 above the minima
 assert abs(len(waiting) - 130) < 15
 assert 300 < saddle.steps_to(0.01) < 400
 assert saddle.steps_to(1e-6) < 600
-assert walk("ravine", lr=0.099).gap[-1] < 1e-2 < 1e6 < walk("ravine", lr=0.11).gap[-1]  # 2 / 20 is the threshold
-assert walk("beale", lr=0.05).gap[-1] > 1e6
-assert walk("beale", lr=0.01, steps=1000).gap[-1] > 1e-5
+assert (
+    lab.trajectory("ravine", lr=0.099).gap[-1] < 1e-2 < 1e6 < lab.trajectory("ravine", lr=0.11).gap[-1]
+)  # 2 / 20 is the threshold
+assert lab.trajectory("beale", lr=0.05).gap[-1] > 1e6
+assert lab.trajectory("beale", lr=0.01, steps=1000).gap[-1] > 1e-5
 
 # %% [markdown]
 # ## 2.5  Where does a noisy gradient leave you?
@@ -212,7 +206,7 @@ assert walk("beale", lr=0.01, steps=1000).gap[-1] > 1e-5
 # four: what happens to the variance?
 
 # %%
-explore(noise_ball, draw_noise_ball)
+explore(lab.noise_ball)
 
 # %% [markdown]
 # The cloud's variance $V$ stops changing when a step forgets as much as it stirs up:
@@ -226,11 +220,11 @@ explore(noise_ball, draw_noise_ball)
 # again.
 
 # %% tags=["check"]
-cloud, half, four = noise_ball(), noise_ball(lr=0.15), noise_ball(batch=16)
+cloud, half, four = lab.noise_ball(), lab.noise_ball(lr=0.15), lab.noise_ball(batch=16)
 assert abs(cloud.measured / cloud.predicted - 1) < 0.05
 assert 0.4 < half.measured / cloud.measured < 0.5
 assert abs(four.measured / cloud.measured - 1 / 4) < 0.03
-assert np.isinf(noise_ball(lr=2.0).predicted)
+assert np.isinf(lab.noise_ball(lr=2.0).predicted)
 
 # %% [markdown]
 # ## 2.6  What does a larger batch buy, and does it matter how it is drawn?
@@ -250,8 +244,8 @@ assert np.isinf(noise_ball(lr=2.0).predicted)
 # independent draws or shuffling, or is there no difference?
 
 # %%
-variance, drawn = gradient_variance(), replacement()
-display(picture(variance, draw_gradient_variance), picture(drawn, draw_replacement))
+variance, drawn = lab.gradient_variance(), lab.replacement()
+display(variance, drawn)
 
 # %% [markdown]
 # (a) About half. With independent draws the error falls as $1/B$, with no bend: to halve the *distance* from the
@@ -304,8 +298,8 @@ assert all(drawn.independent > drawn.distinct)
 # it rise, fall or stay?
 
 # %%
-scale = noise_scale()
-picture(scale, draw_noise_scale)
+scale = lab.noise_scale()
+scale
 
 # %% [markdown]
 # It rises more than twentyfold, since the gradient shrinks while the examples go on disagreeing. Early in training
@@ -326,8 +320,8 @@ worth = predict("Down to a loss of 0.15: which batch size costs twice the exampl
 worth
 
 # %%
-sweep = batch_sweep()
-picture(sweep, draw_batch_sweep)
+sweep = lab.batch_sweep()
+sweep
 
 # %% [markdown]
 # Two regimes. Up to a batch of about 32 doubling it halves the steps: the same number of examples, fewer steps,
@@ -360,8 +354,8 @@ holds = predict("Rate 0.04 B: up to which batch does the loss stay within 1.5 ti
 holds
 
 # %%
-scaling = linear_scaling()
-picture(scaling, draw_linear_scaling)
+scaling = lab.linear_scaling()
+scaling
 
 # %% [markdown]
 # Both curves start as one run, $\eta = 0.04$ and $B = 1$. With the learning rate kept, a batch of 512 takes 512 times
@@ -399,7 +393,7 @@ holds.reveal(scaling.holds_to)
 # it. Does the minimum look as sharp as before, sharper, or flatter? And with `normalized` on?
 
 # %%
-explore(landscape, draw_plane)
+explore(lab.landscape)
 
 # %% [markdown]
 # Without normalization you can make the same network's minimum look as sharp as you like: multiply one layer by 5
@@ -410,9 +404,9 @@ explore(landscape, draw_plane)
 # never the sharpest one, which section 2.11 will ask about.
 
 # %% tags=["check"]
-plain, same = landscape(), landscape(rescale=5.0)
+plain, same = lab.landscape(), lab.landscape(rescale=5.0)
 assert np.allclose(same.losses, plain.losses, rtol=1e-3)
-raw, sharper = landscape(normalized=False), landscape(rescale=5.0, normalized=False)
+raw, sharper = lab.landscape(normalized=False), lab.landscape(rescale=5.0, normalized=False)
 assert abs(raw.center - sharper.center) < 1e-4
 assert sharper.rise > 5 * raw.rise
 
@@ -431,8 +425,8 @@ assert sharper.rise > 5 * raw.rise
 # **Predict.** At equal epochs: is batch 8 ahead, batch 128, or can sixteen seeds not tell? And at equal steps?
 
 # %%
-epochs, steps = generalization("equal epochs"), generalization("equal steps")
-display(picture(epochs, draw_generalization), picture(steps, draw_generalization))
+epochs, steps = lab.generalization("equal epochs"), lab.generalization("equal steps")
+display(epochs, steps)
 
 # %% [markdown]
 # At equal epochs (above) the small batch is ahead by about a percentage point, and the interval excludes zero. Let
@@ -472,7 +466,7 @@ course = predict(
 course
 
 # %%
-training = explore(edge_of_stability, draw_edge)
+training = explore(lab.edge_of_stability)
 training
 
 # %% [markdown]
@@ -493,7 +487,7 @@ training
 
 # %% tags=["check"]
 training.set(lr=0.5, steps=800)
-run, slow = training.result, edge_of_stability(lr=0.2)
+run, slow = training.result, lab.edge_of_stability(lr=0.2)
 assert np.allclose([run.arrival, *run.peak], [115, 160, 5.6], rtol=0.15)
 assert run.sharpness[run.moments > run.peak[0]].min() < 3
 assert 2.5 < run.losses[150:175].max() / run.losses[150] < 4
@@ -538,7 +532,7 @@ def gradient_step(theta, grad, lr):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_gradient_step(gradient_step)
+verdict = lab.check_gradient_step(gradient_step)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -557,7 +551,7 @@ def best_step(eigenvalues):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_best_step(best_step)
+verdict = lab.check_best_step(best_step)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -579,7 +573,7 @@ def minibatch_gradient(X, y, w, rows):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_minibatch_gradient(minibatch_gradient)
+verdict = lab.check_minibatch_gradient(minibatch_gradient)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -603,7 +597,7 @@ def sharpness(hvp, v, rounds):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_sharpness(sharpness)
+verdict = lab.check_sharpness(sharpness)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -625,7 +619,7 @@ def noise_scale_of(small, big, norm_small, norm_big):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_noise_scale(noise_scale_of)
+verdict = lab.check_noise_scale(noise_scale_of)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS

@@ -11,19 +11,9 @@
 # %%
 import numpy as np
 
-from course_lib.checks import momentum as checks
-from course_lib.controls import Choice, Linear, Log
-from course_lib.experiments.momentum import contraction, growth, phase, tuning
-from course_lib.experiments.momentum_forms import conventions, cycle, two_forms
-from course_lib.experiments.momentum_lab import own_phase
-from course_lib.experiments.momentum_noise import smoothness, worth
-from course_lib.experiments.race import lr_sweep, race
-from course_lib.plots.momentum import draw_contraction, draw_growth, draw_phase, draw_tuning
-from course_lib.plots.momentum_forms import draw_conventions, draw_cycle, draw_two_forms
-from course_lib.plots.momentum_lab import draw_own_phase
-from course_lib.plots.momentum_noise import draw_smoothness, draw_worth
-from course_lib.plots.race import draw_lr_sweep, draw_race
-from course_lib.widgets import Order, explore, picture, predict, questions
+from course_lib.lectures import momentum as lab
+from course_lib.ranges import Choice, Linear, Log
+from course_lib.widgets import Order, explore, predict, questions
 
 # %% [markdown]
 # ## 3.1  When does momentum oscillate?
@@ -49,7 +39,7 @@ from course_lib.widgets import Order, explore, picture, predict, questions
 # Drag `lr`. The dashed lines are theory: $\pm$ rate$^t$, and the same on a logarithmic axis.
 
 # %%
-explore(contraction, draw_contraction)
+explore(lab.contraction)
 
 # %% [markdown]
 # From 0.01 to 0.1 the rate does not change; only the oscillation gets quicker. Write a step without $v$,
@@ -69,13 +59,13 @@ explore(contraction, draw_contraction)
 # the two eigenvalues nearly coincide, and such a pair decays like $t \cdot$ rate$^t$ for a while.)
 
 # %% tags=["check"]
-tiny, slow, fast = (contraction(lr=lr, beta=0.9) for lr in (0.001, 0.01, 0.1))
+tiny, slow, fast = (lab.contraction(lr=lr, beta=0.9) for lr in (0.001, 0.01, 0.1))
 assert abs(slow.rate - 0.9**0.5) < 1e-12
 assert abs(fast.rate - 0.9**0.5) < 1e-12
 assert fast.crossings > slow.crossings > tiny.crossings == 0
 assert tiny.rate > slow.rate
 assert abs(fast.measured - fast.rate) < 0.005
-flipping = contraction(lr=4.0, beta=0.9)  # real and negative
+flipping = lab.contraction(lr=4.0, beta=0.9)  # real and negative
 assert not flipping.oscillates
 assert flipping.crossings == 150
 
@@ -96,7 +86,7 @@ limit
 # circle, meet again on the other side, and leave the unit circle. Then switch `method`.
 
 # %%
-diagram = explore(phase, draw_phase)
+diagram = explore(lab.phase)
 diagram
 
 # %% [markdown]
@@ -115,8 +105,8 @@ diagram
 
 # %% tags=["check"]
 assert diagram.result.error < 0.02  # over the whole plane
-assert phase(0.999 * 3.8, 0.9).rate < 1 < phase(1.001 * 3.8, 0.9).rate
-assert np.allclose([phase(z, 0.9).rate for z in (0.0027, 0.1, 3.79)], 0.9**0.5)
+assert lab.phase(0.999 * 3.8, 0.9).rate < 1 < lab.phase(1.001 * 3.8, 0.9).rate
+assert np.allclose([lab.phase(z, 0.9).rate for z in (0.0027, 0.1, 3.79)], 0.9**0.5)
 limit.reveal(2 * (1 + 0.9))
 
 # %% [markdown]
@@ -139,12 +129,12 @@ bill = predict(
 bill
 
 # %%
-ravine = explore(tuning, draw_tuning)
+ravine = explore(lab.tuning)
 ravine
 
 # %%
-steps = growth()
-picture(steps, draw_growth)
+steps = lab.growth()
+steps
 
 # %% [markdown]
 # The lowest of 12000 measured points is where Polyak's formula says. And the number of steps grows like
@@ -165,7 +155,7 @@ assert abs(beta - best_beta) < 0.02
 assert abs(steps.slope("gradient descent") - 1) < 0.03
 assert 0.5 < steps.slope("heavy ball") < 0.6
 assert steps.counts["gradient descent"][-1] > 15 * steps.counts["heavy ball"][-1]
-small, large = tuning(37.0, "heavy ball"), tuning(40.0, "heavy ball")
+small, large = lab.tuning(37.0, "heavy ball"), lab.tuning(40.0, "heavy ball")
 assert small.plain < 0.9**0.5 < large.plain
 bill.reveal(int(steps.counts["heavy ball"][-1]))
 
@@ -199,11 +189,11 @@ def stale(theta, velocity, grad, lr, beta):
 
 
 # %%
-average, late = own_phase(averaged), own_phase(stale)
-picture(average, draw_own_phase)
+average, late = lab.own_phase(averaged), lab.own_phase(stale)
+average
 
 # %%
-picture(late, draw_own_phase)
+late
 
 # %% [markdown]
 # `averaged` is heavy ball with $\eta(1 - \beta)$ for $\eta$: the same diagram, moved to the right, nothing lost.
@@ -215,7 +205,7 @@ picture(late, draw_own_phase)
 # diagram shows it at a glance. (The same delay comes back in lecture 15, when workers send gradients late.)
 
 # %% tags=["check"]
-assert own_phase().behaves_as == "heavy ball"
+assert lab.own_phase().behaves_as == "heavy ball"
 assert average.behaves_as == "heavy ball at eta (1 - beta)"
 assert late.behaves_as is None
 assert late.stable < 0.7 < 0.9 < average.stable
@@ -239,7 +229,7 @@ assert late.stable < 0.7 < 0.9 < average.stable
 # why do the two paths differ?
 
 # %%
-forms = explore(two_forms, draw_two_forms)
+forms = explore(lab.two_forms)
 forms
 
 # %% [markdown]
@@ -263,8 +253,8 @@ forms
 # %% tags=["check"]
 assert forms.result.apart.max() < 1e-12
 assert forms.result.between.max() > 0.1
-assert phase(0.5, 0.8, "Nesterov").rate < 0.71 * phase(0.5, 0.8).rate + 1e-3
-assert phase(0.999 * 3.8 / 2.8, 0.9, "Nesterov").rate < 1 < phase(1.001 * 3.8 / 2.8, 0.9, "Nesterov").rate
+assert lab.phase(0.5, 0.8, "Nesterov").rate < 0.71 * lab.phase(0.5, 0.8).rate + 1e-3
+assert lab.phase(0.999 * 3.8 / 2.8, 0.9, "Nesterov").rate < 1 < lab.phase(1.001 * 3.8 / 2.8, 0.9, "Nesterov").rate
 assert 1 < steps.counts["Nesterov"][-1] / steps.counts["heavy ball"][-1] < 2
 
 # %% [markdown]
@@ -286,7 +276,7 @@ fate = predict(
 fate
 
 # %%
-trap = explore(cycle, draw_cycle)
+trap = explore(lab.cycle)
 trap
 
 # %% [markdown]
@@ -300,12 +290,12 @@ trap
 # a bad place to be on another.
 
 # %% tags=["check"]
-starts = [cycle(float(x)) for x in np.linspace(-4, 4, 81)]
+starts = [lab.cycle(float(x)) for x in np.linspace(-4, 4, 81)]
 assert np.allclose(sorted(trap.result.limit), [-1.80, 0.65, 2.12], atol=0.005)
 assert trap.result.cycles
 assert 5 <= sum(run.cycles for run in starts) <= 15
 assert max(abs(run.nesterov[-1]) for run in starts) < 1e-6
-assert not any(cycle(float(x), lr=0.105).cycles for x in np.linspace(-4, 4, 81))
+assert not any(lab.cycle(float(x), lr=0.105).cycles for x in np.linspace(-4, 4, 81))
 fate.reveal("going round for ever")
 
 # %% [markdown]
@@ -325,7 +315,7 @@ fate.reveal("going round for ever")
 # steps are as short as they should be? Which two were indistinguishable until then?
 
 # %%
-ways = explore(conventions, draw_conventions)
+ways = explore(lab.conventions)
 ways
 
 # %% [markdown]
@@ -362,11 +352,11 @@ podium = predict(
 podium
 
 # %%
-explore(race, draw_race)
+explore(lab.race)
 
 # %%
-valley = lr_sweep("rosenbrock")
-picture(valley, draw_lr_sweep)
+valley = lab.lr_sweep("rosenbrock")
+valley
 
 # %% [markdown]
 # With one learning rate for all, the race tells you whom that learning rate suits. SGD's $\eta$ has units: it
@@ -385,7 +375,7 @@ picture(valley, draw_lr_sweep)
 # depend on the seed. That is the next section.)
 
 # %% tags=["check"]
-straight, turned = lr_sweep("ravine"), lr_sweep("turned ravine")
+straight, turned = lab.lr_sweep("ravine"), lab.lr_sweep("turned ravine")
 assert straight.best("RMSProp")[1] < 1e-60 < 1e-14 < turned.best("RMSProp")[1] < 1e-12
 assert turned.ranking[-1] == "momentum"
 assert valley.best("SGD")[1] > 50 * valley.best("momentum")[1]
@@ -413,8 +403,8 @@ podium.reveal([name for name in valley.ranking if name in ("SGD", "momentum", "A
 # effective learning rate, and with the same learning rate?
 
 # %%
-smooth = smoothness()
-picture(smooth, draw_smoothness)
+smooth = lab.smoothness()
+smooth
 
 # %%
 [smooth.against_plain(measure, kind).verdict for kind in (1, 2) for measure in ("jumps", "rises", "ends")]
@@ -453,12 +443,12 @@ assert all(smooth.against_plain(measure, 2).higher == 0 for measure in ("jumps",
 # Where do the two curves over the effective learning rate lie on each other?
 
 # %%
-small = worth(batch=8)
-picture(small, draw_worth)
+small = lab.momentum_gain(batch=8)
+small
 
 # %%
-large = worth(batch=256)
-picture(large, draw_worth)
+large = lab.momentum_gain(batch=256)
+large
 
 # %% [markdown]
 # With batches of 8 the curves lie on each other, and at its best momentum is not distinguishable from no momentum.
@@ -507,7 +497,7 @@ assert 5 < large.gain < 11
 #
 # **1. Heavy ball.** Return the new `theta` and the new `velocity`, in torch's form: learning rate outside, no
 # dampening. The caller still needs the old arrays. When it passes, try
-# `picture(own_phase(heavy_ball), draw_own_phase)`.
+# `own_phase(heavy_ball)`.
 
 
 # %% tags=["exercise"]
@@ -519,7 +509,7 @@ def heavy_ball(theta, velocity, grad, lr, beta):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_heavy_ball_step(heavy_ball)
+verdict = lab.check_heavy_ball_step(heavy_ball)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -538,7 +528,7 @@ def nesterov(theta, velocity, grad, lr, beta):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_nesterov_step(nesterov)
+verdict = lab.check_nesterov_step(nesterov)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -559,7 +549,7 @@ def best_setting(mu, L):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_best_setting(best_setting)
+verdict = lab.check_best_setting(best_setting)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -579,7 +569,7 @@ def rate(lr, beta, curvature):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_rate(rate)
+verdict = lab.check_rate(rate)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS

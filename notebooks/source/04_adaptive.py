@@ -13,23 +13,9 @@
 import numpy as np
 import torch
 
-from course_lib.checks import adaptive as checks
-from course_lib.controls import Linear, Log
-from course_lib.experiments.adaptive import first_steps, longest_after_a_rise, memory, rescaled
-from course_lib.experiments.adaptive_cycle import rounds, verdicts
-from course_lib.experiments.adaptive_decay import shrinkage
-from course_lib.experiments.adaptive_family import early_steps, state_bytes
-from course_lib.experiments.adaptive_frontier import matrix_race, newcomers
-from course_lib.experiments.adaptive_rare import rare
-from course_lib.experiments.adaptive_trial import TASKS, generalizes, no_tuning
-from course_lib.experiments.race_digits import digits_race
-from course_lib.plots import adaptive_family, adaptive_trial, race_digits
-from course_lib.plots.adaptive import draw_first_steps, draw_memory, draw_rescaled
-from course_lib.plots.adaptive_cycle import draw_rounds
-from course_lib.plots.adaptive_decay import draw_shrinkage
-from course_lib.plots.adaptive_frontier import draw_matrix_race, draw_newcomers
-from course_lib.plots.adaptive_rare import draw_rare
-from course_lib.widgets import explore, picture, predict, questions
+from course_lib.lectures import adaptive as lab
+from course_lib.ranges import Linear, Log
+from course_lib.widgets import explore, predict, questions
 
 # %% [markdown]
 # ## 4.1  Why does SGD starve rare features?
@@ -54,7 +40,7 @@ from course_lib.widgets import explore, picture, predict, questions
 # better or worse?
 
 # %%
-words = explore(rare, draw_rare)
+words = explore(lab.rare_features)
 words
 
 # %% [markdown]
@@ -73,7 +59,7 @@ assert words.result.against("RMSProp", "AdaGrad").higher == 0
 assert words.result.against("RMSProp", "Adam").higher == 0
 errors = [words.result.rare_error(name).mean() for name in ("SGD", "AdaGrad", "RMSProp", "Adam")]
 assert np.allclose(errors, [0.40, 0.18, 0.29, 0.22], atol=0.02)
-assert rare(rarest=0.3).against("SGD", "AdaGrad").higher != 0
+assert lab.rare_features(rarest=0.3).against("SGD", "AdaGrad").higher != 0
 
 # %% [markdown]
 # ## 4.2  What does AdaGrad never do?
@@ -93,7 +79,7 @@ assert rare(rarest=0.3).against("SGD", "AdaGrad").higher != 0
 # How long does each of the three need until its effective learning rate is half of what it was?
 
 # %%
-burst = explore(memory, draw_memory)
+burst = explore(lab.memory)
 burst
 
 # %% [markdown]
@@ -132,7 +118,7 @@ worst = predict(
 worst
 
 # %%
-start = explore(first_steps, draw_first_steps)
+start = explore(lab.first_steps)
 start
 
 # %% [markdown]
@@ -156,8 +142,8 @@ assert abs(start.result.uncorrected[0] - 10**0.5) < 1e-5
 assert start.result.worst[0] == 12
 assert start.result.steps_above(2) == 287
 assert start.result.steps_above(1.05) == 2374
-assert first_steps(b2=0.99).steps_above(1.05) < 250
-assert 6.3 < longest_after_a_rise(1e6) < start.result.worst[1]
+assert lab.first_steps(b2=0.99).steps_above(1.05) < 250
+assert 6.3 < lab.longest_after_a_rise(1e6) < start.result.worst[1]
 worst.reveal(start.result.worst[1])
 
 # %% [markdown]
@@ -172,7 +158,7 @@ worst.reveal(start.result.worst[1])
 # that range end? What does Adam become when $\varepsilon$ is 1?
 
 # %%
-units = explore(rescaled, draw_rescaled)
+units = explore(lab.rescaled)
 units
 
 # %% [markdown]
@@ -194,7 +180,7 @@ assert units.result.spread("RMSProp", 1e-4, 1e6) < 1.001
 low, high = units.result.works("SGD")
 assert 0.02 < low < 0.05
 assert high < 2
-assert np.isclose(rescaled(eps=1e-5).works("Adam")[0], 1e3 * units.result.works("Adam")[0])
+assert np.isclose(lab.rescaled(eps=1e-5).works("Adam")[0], 1e3 * units.result.works("Adam")[0])
 
 # %% [markdown]
 # ## 4.5  How many learning rates has a network?
@@ -208,7 +194,7 @@ assert np.isclose(rescaled(eps=1e-5).works("Adam")[0], 1e3 * units.result.works(
 # end gradients shrink. In which direction does that move the effective learning rates of AdaGrad, RMSProp and Adam?
 
 # %%
-network = explore(digits_race, race_digits.draw_digits_race, size=race_digits.SIZE)
+network = explore(lab.digits_race)
 network
 
 # %% [markdown]
@@ -254,7 +240,7 @@ blank = predict(
 blank
 
 # %%
-lost = explore(shrinkage, draw_shrinkage)
+lost = explore(lab.shrinkage)
 lost
 
 # %% [markdown]
@@ -277,7 +263,7 @@ assert abs(np.median(result.ratio[wild]) - 1) < 0.1
 assert np.allclose(result.decoupled, result.lr * result.decay, rtol=0.05)
 assert 100 < result.spread < 200
 assert result.root.min() > 1e-6
-strong, weak = (np.median(run.coupled[run.blank]) for run in (shrinkage(1e-2), shrinkage(1e-5)))
+strong, weak = (np.median(run.coupled[run.blank]) for run in (lab.shrinkage(1e-2), lab.shrinkage(1e-5)))
 blank.reveal(float(strong / weak))
 
 # %% [markdown]
@@ -296,7 +282,7 @@ blank.reveal(float(strong / weak))
 # $\beta_1 = 0.9$?
 
 # %%
-three = explore(rounds, draw_rounds)
+three = explore(lab.adam_counterexample)
 three
 
 # %% [markdown]
@@ -319,10 +305,10 @@ three
 # %% tags=["check"]
 assert three.result.paths["Adam"][-1] > 0.95
 assert three.result.paths["AMSGrad"][-1] < -0.95 > three.result.paths["SGD"][-1]
-assert rounds(b2=0.46).drift < 0 < rounds(b2=0.48).drift
-assert verdicts().agreement > 0.98  # over 1320 settings
-assert rounds(b2=0.9).paths["Adam"][-1] < -0.95 > rounds(b1=0.9).paths["Adam"][-1]
-rare_slope = rounds(1.01, 101, 0.9, 0.99, steps=6000).paths
+assert lab.adam_counterexample(b2=0.46).drift < 0 < lab.adam_counterexample(b2=0.48).drift
+assert lab.counterexample_map().agreement > 0.98  # over 1320 settings
+assert lab.adam_counterexample(b2=0.9).paths["Adam"][-1] < -0.95 > lab.adam_counterexample(b1=0.9).paths["Adam"][-1]
+rare_slope = lab.adam_counterexample(1.01, 101, 0.9, 0.99, steps=6000).paths
 assert rare_slope["AMSGrad"][-1] < -0.8 < 0.4 < rare_slope["Adam"][-1]
 
 # %% [markdown]
@@ -344,11 +330,11 @@ assert rare_slope["AMSGrad"][-1] < -0.8 < 0.4 < rare_slope["Adam"][-1]
 # after a while, in units of $\eta$? How long is RAdam's *first* step?
 
 # %%
-kept = explore(state_bytes, adaptive_family.draw_state_bytes, size=adaptive_family.SIZE)
+kept = explore(lab.state_bytes)
 kept
 
 # %%
-early = explore(early_steps, adaptive_family.draw_early_steps)
+early = explore(lab.early_steps)
 early
 
 # %% [markdown]
@@ -372,10 +358,10 @@ early
 names = ("SGD", "momentum", "Lion", "Adam", "AMSGrad")
 assert [kept.result.per_parameter(name) for name in names] == [0, 4, 4, 8, 12]
 assert kept.result.bytes["Adafactor"] == 4 * (512 + 128)
-noise, loud = early_steps(signal=0.0), early_steps(signal=0.0, scale=1000.0)
+noise, loud = lab.early_steps(signal=0.0), lab.early_steps(signal=0.0, scale=1000.0)
 assert abs(noise.settled("Adam") - (0.1 / 1.9) ** 0.5) < 0.02
 assert 2.2 < noise.settled("NAdam") / noise.settled("Adam") < 2.8
-agreed = early_steps(signal=3.0)
+agreed = lab.early_steps(signal=3.0)
 assert all(0.9 < agreed.settled(name) < 1.05 for name in ("Adam", "NAdam", "Lion"))
 assert (noise.waits, noise.gap < 0.24, loud.sizes["RAdam"][0] > 800) == (5, True, True)
 
@@ -405,7 +391,7 @@ def mine(theta, grad, state, lr, b1, b2, eps, decay=0.0):
     return theta - lr * step, {"t": t, "m": m, "v": v}
 
 
-checks.check_adam(mine)
+lab.check_adam(mine)
 
 # %% [markdown]
 # `eps` stands inside the root. With $\varepsilon = 10^{-8}$ it then acts as $10^{-4}$ does outside: by 4.4, the edge
@@ -415,12 +401,12 @@ checks.check_adam(mine)
 # `Adam` is an Adam and no AdamW either, for the one reason of 4.6.
 
 # %% tags=["check"]
-assert checks.check_adam(mine).mistake == "eps inside the root"
-assert checks.check_adam(torch.optim.Adam).passed
-assert checks.check_adamw(torch.optim.AdamW).passed
-assert checks.check_rmsprop(torch.optim.RMSprop).passed
-assert checks.check_adamw(mine).mistake == "eps inside the root; coupled decay"
-assert checks.check_adamw(torch.optim.Adam).mistake == "coupled decay"
+assert lab.check_adam(mine).mistake == "eps inside the root"
+assert lab.check_adam(torch.optim.Adam).passed
+assert lab.check_adamw(torch.optim.AdamW).passed
+assert lab.check_rmsprop(torch.optim.RMSprop).passed
+assert lab.check_adamw(mine).mistake == "eps inside the root; coupled decay"
+assert lab.check_adamw(torch.optim.Adam).mistake == "coupled decay"
 
 # %% [markdown]
 # ## 4.10  Folklore on trial: "Adam needs no tuning"
@@ -439,8 +425,8 @@ price = predict("Averaged over the four tasks: how many points of test accuracy 
 price
 
 # %%
-trial = no_tuning()
-picture(trial, adaptive_trial.draw_no_tuning, size=adaptive_trial.SIZE)
+trial = lab.tuning_gain()
+trial
 
 # %% [markdown]
 # Three findings.
@@ -459,13 +445,13 @@ picture(trial, adaptive_trial.draw_no_tuning, size=adaptive_trial.SIZE)
 # it is not "needs no tuning".
 
 # %% tags=["check"]
-costs = [trial.regret(task, "Adam", "default") for task in TASKS]
+costs = [trial.regret(task, "Adam", "default") for task in lab.TASKS]
 assert all(cost.higher == 0 and 0.12 < cost.mean < 0.25 for cost in costs)
-wide = {name: np.mean([trial.decades(task, name) for task in TASKS]) for name in ("SGD", "Adam")}
+wide = {name: np.mean([trial.decades(task, name) for task in lab.TASKS]) for name in ("SGD", "Adam")}
 assert abs(wide["Adam"] - wide["SGD"]) <= 0.5
 assert trial.moves("Adam") < 4 < 90 < trial.moves("SGD")
 assert trial.regret("digits, loss x 100", "SGD", "carried").mean > 0.9
-assert all(trial.regret(task, "Adam", "carried").higher is None for task in TASKS)
+assert all(trial.regret(task, "Adam", "carried").higher is None for task in lab.TASKS)
 assert all(trial.regret(task, "SGD", "carried").higher is None for task in ("digits, deep", "MNIST-1D"))
 price.reveal(100 * float(np.mean([cost.mean for cost in costs])))
 
@@ -481,12 +467,12 @@ price.reveal(100 * float(np.mean([cost.mean for cost in costs])))
 # **Predict.** SGD's test accuracy less Adam's, in points, on each: the sign, and whether six seeds can tell it from 0?
 
 # %%
-digits_verdict = generalizes("digits")
-picture(digits_verdict, adaptive_trial.draw_generalizes)
+digits_verdict = lab.generalization_gap("digits")
+digits_verdict
 
 # %%
-shapes_verdict = generalizes("MNIST-1D")
-picture(shapes_verdict, adaptive_trial.draw_generalizes)
+shapes_verdict = lab.generalization_gap("MNIST-1D")
+shapes_verdict
 
 # %% [markdown]
 # Six seeds cannot tell on either. On the digits Adam is ahead by 0.9 points, with an interval from $-1.8$ to $+0.1$ for
@@ -527,12 +513,12 @@ assert shapes_verdict.comparison.low < -0.01 < 0.01 < shapes_verdict.comparison.
 # one, and by how much? Who wins on the network, and by as much as on the matrix?
 
 # %%
-matrix = matrix_race()
-picture(matrix, draw_matrix_race)
+matrix = lab.matrix_race()
+matrix
 
 # %%
-news = newcomers()
-picture(news, draw_newcomers)
+news = lab.recent_optimizers()
+news
 
 # %% [markdown]
 # Momentum, Muon and Shampoo know no axes: the turned problem is the same to them, and so are their curves, but for
@@ -596,7 +582,7 @@ def adagrad(theta, total, grad, lr, eps):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_adagrad_step(adagrad)
+verdict = lab.check_adagrad_step(adagrad)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -620,7 +606,7 @@ def adam(theta, grad, state, lr, b1, b2, eps):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_adam(adam)
+verdict = lab.check_adam(adam)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -639,7 +625,7 @@ def adamw(theta, grad, state, lr, b1, b2, eps, decay):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_adamw(adamw)
+verdict = lab.check_adamw(adamw)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -663,7 +649,7 @@ def amsgrad(theta, mean, square, peak, grad, t, lr, b1, b2, eps):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_amsgrad_step(amsgrad)
+verdict = lab.check_amsgrad_step(amsgrad)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS

@@ -13,23 +13,9 @@
 import numpy as np
 from IPython.display import display
 
-from course_lib.checks import learning_rate as checks
-from course_lib.controls import Choice, Linear, Log
-from course_lib.experiments.learning_rate import gallery, noise_floor, unit_curves
-from course_lib.experiments.learning_rate_digits import decay_worth, unit_cost
-from course_lib.experiments.learning_rate_plateau import patience_sweep, plateau
-from course_lib.experiments.learning_rate_restarts import restarts
-from course_lib.experiments.learning_rate_scaling import batch_rule, horizons
-from course_lib.experiments.learning_rate_warmup import early_steps, warmup_worth
-from course_lib.experiments.lr_finder import finder_trial, range_curves
-from course_lib.plots.learning_rate import draw_gallery, draw_noise_floor, draw_unit_curves
-from course_lib.plots.learning_rate_digits import draw_decay_worth, draw_unit_cost
-from course_lib.plots.learning_rate_plateau import draw_patience_sweep, draw_plateau
-from course_lib.plots.learning_rate_restarts import draw_restarts
-from course_lib.plots.learning_rate_scaling import draw_batch_rule, draw_horizons
-from course_lib.plots.learning_rate_warmup import draw_early_steps, draw_warmup_worth
-from course_lib.plots.lr_finder import draw_finder_trial, draw_range_curves
-from course_lib.widgets import explore, picture, predict, questions
+from course_lib.lectures import learning_rate as lab
+from course_lib.ranges import Choice, Linear, Log
+from course_lib.widgets import explore, predict, questions
 
 # %% [markdown]
 # ## 5.1  What is a schedule?
@@ -55,7 +41,7 @@ from course_lib.widgets import explore, picture, predict, questions
 # Choose each `shape` in turn. Sliders that a shape has no use for do nothing.
 
 # %%
-explore(gallery, draw_gallery)
+explore(lab.gallery)
 
 # %% [markdown]
 # All three have the area $\tfrac12$: a cosine is symmetric about its middle, a warm-up is a triangle, and a triangle
@@ -68,11 +54,15 @@ explore(gallery, draw_gallery)
 # stepped wrongly (5.3). Here $t$ is part of the optimizer's state.
 
 # %% tags=["check"]
-cosine, line, warmed = gallery("cosine", warm=0), gallery("polynomial", warm=0), gallery("cosine", warm=40)
+cosine, line, warmed = (
+    lab.gallery("cosine", warmup_steps=0),
+    lab.gallery("polynomial", warmup_steps=0),
+    lab.gallery("cosine", warmup_steps=40),
+)
 assert max(abs(each.area - 0.5) for each in (cosine, line, warmed)) < 0.01
 assert warmed.peak == (40, 1.0)
-assert gallery("constant", warm=0).area == 1
-assert gallery("exponential", warm=0).area < 0.25 < 0.8 < gallery("warm-up, stable, decay").area
+assert lab.gallery("constant", warmup_steps=0).area == 1
+assert lab.gallery("exponential", warmup_steps=0).area < 0.25 < 0.8 < lab.gallery("warm-up, stable, decay").area
 
 # %% [markdown]
 # ## 5.2  What does decay do?
@@ -93,7 +83,7 @@ below = predict(
 below
 
 # %%
-ground = explore(noise_floor, draw_noise_floor)
+ground = explore(lab.noise_floor)
 ground
 
 # %% [markdown]
@@ -109,8 +99,8 @@ ground
 # rates, chosen on seeds of its own; then eight new seeds are tested.
 
 # %%
-clean, noisy = decay_worth(wrong=0.0), decay_worth(wrong=0.2)
-display(picture(clean, draw_decay_worth), picture(noisy, draw_decay_worth))
+clean, noisy = lab.decay_gain(label_noise=0.0), lab.decay_gain(label_noise=0.2)
+display(clean, noisy)
 
 # %% [markdown]
 # With wrong labels the constant learning rate loses to cosine and linear decay by nearly a fifth in test loss and two
@@ -155,8 +145,8 @@ hidden = predict(
 hidden
 
 # %%
-counted, cost = explore(unit_curves, draw_unit_curves), unit_cost()
-display(counted, picture(cost, draw_unit_cost))
+counted, cost = explore(lab.unit_curves), lab.miscounted_schedule()
+display(counted, cost)
 
 # %% [markdown]
 # Stepped per batch, three of the four are near zero before the first epoch is over, and the run stands still from
@@ -175,7 +165,7 @@ lost = [100 * cost.cost(kind, 1).mean for kind in ("linear", "step decay", "expo
 assert np.allclose(lost, [20, 41, 48], atol=3)
 assert all(2.5 < 100 * cost.cost(kind, 2).mean < 5.5 for kind in ("linear", "step decay", "exponential"))
 assert cost.cost("cosine", 1).higher is cost.cost("cosine", 2).higher is None
-assert abs(unit_curves("cosine").factors[1].mean() - 0.5) < 0.02
+assert abs(lab.unit_curves("cosine").factors[1].mean() - 0.5) < 0.02
 hidden.reveal(min(cost.accuracies, key=lambda kind: cost.cost(kind, 1).mean))
 
 # %% [markdown]
@@ -197,7 +187,7 @@ hidden.reveal(min(cost.accuracies, key=lambda kind: cost.cost(kind, 1).mean))
 # updates lower the validation loss: below the best one, at the best, above it?
 
 # %%
-early = explore(early_steps, draw_early_steps)
+early = explore(lab.early_steps)
 early
 
 # %% [markdown]
@@ -209,8 +199,8 @@ early
 # cosine takes the rest of the updates, so that the areas are equal (5.1). This warm-up begins at $1/W$.
 
 # %%
-adam, raw = warmup_worth(), warmup_worth("Adam without correction")
-display(picture(adam, draw_warmup_worth), picture(raw, draw_warmup_worth))
+adam, raw = lab.warmup_gain(), lab.warmup_gain("Adam without correction")
+display(adam, raw)
 
 # %% [markdown]
 # Not on this network, at a learning rate that you would want. At the four below the best the warm-up makes things
@@ -231,7 +221,7 @@ display(picture(adam, draw_warmup_worth), picture(raw, draw_warmup_worth))
 assert np.allclose(early.result.corrected[0], 1)
 assert np.allclose(early.result.noise[-1], 0.23, atol=0.005)
 assert np.allclose([early.result.uncorrected[0], *early.result.peak], [3.16, 12, 6.57], atol=0.01)
-assert abs(early_steps("digits").corrected[-20:].mean() - 1 / 3) < 0.03
+assert abs(lab.early_steps("digits").corrected[-20:].mean() - 1 / 3) < 0.03
 assert adam.at_best.higher is raw.at_best.higher is None
 assert [c.higher for c in adam.by_lr[:4]] == [1, 1, 1, 1]  # with warm-up the loss is higher
 assert [c.higher for c in adam.by_lr[4:]] == [None, None, None, 0]
@@ -258,8 +248,8 @@ growth = predict("From batch 8 to batch 64: by what factor does Adam's best lear
 growth
 
 # %%
-linear, root = batch_rule("SGD"), batch_rule("Adam")
-display(picture(linear, draw_batch_rule), picture(root, draw_batch_rule))
+linear, root = lab.batch_rule("SGD"), lab.batch_rule("Adam")
+display(linear, root)
 
 # %% [markdown]
 # Up to 64 the best learning rate grows like $B$ to the power 0.95, interval from 0.87 to 1.04, for SGD, and 0.51,
@@ -300,8 +290,8 @@ growth.reveal(float(np.exp(np.log(root.best[3] / root.best[0]).mean())))
 # to 20, which patience ends lowest? And if the error of looking is doubled, does the best patience grow?
 
 # %%
-machine, sweep = explore(plateau, draw_plateau), patience_sweep()
-display(machine, picture(sweep, draw_patience_sweep))
+machine, sweep = explore(lab.plateau), lab.patience_sweep()
+display(machine, sweep)
 
 # %% [markdown]
 # The lowest of $k$ observations of one value is no typical one but the luckiest, some $\sqrt{2 \ln k}$ deviations too
@@ -320,10 +310,10 @@ display(machine, picture(sweep, draw_patience_sweep))
 
 # %% tags=["check"]
 assert abs(sweep.first[0].mean() - 3) < 1
-assert plateau(patience=0).reductions[-1] == 15
-assert [patience_sweep(noise=noise).best for noise in (0.0, 0.1, 0.2)] == [0, 9, 16]
+assert lab.plateau(patience=0).reductions[-1] == 15
+assert [lab.patience_sweep(noise=noise).best for noise in (0.0, 0.1, 0.2)] == [0, 9, 16]
 assert 8 < sweep.ends[0].mean() / sweep.ends[9].mean() < 9
-assert patience_sweep(noise=0.0).ends.mean(axis=1).min() > 1.5 * sweep.ends[9].mean()
+assert lab.patience_sweep(noise=0.0).ends.mean(axis=1).min() > 1.5 * sweep.ends[9].mean()
 assert sweep.ends[20].mean() > 1.3 * sweep.ends[9].mean()
 
 # %% [markdown]
@@ -344,7 +334,7 @@ moved = predict(
 moved
 
 # %%
-finder = explore(range_curves, draw_range_curves)
+finder = explore(lab.range_curves)
 finder
 
 # %% [markdown]
@@ -360,12 +350,12 @@ finder
 # are done, and Stop leaves what is known.
 
 # %%
-trial = explore(finder_trial, draw_finder_trial)
+trial = explore(lab.finder_trial)
 trial
 
 # %%
-large = finder_trial(batch=256)
-picture(large, draw_finder_trial)
+large = lab.finder_trial(batch=256)
+large
 
 # %% [markdown]
 # It depends on whom you ask, by which rule, and at which batch. At 64 and 256:
@@ -382,7 +372,7 @@ picture(large, draw_finder_trial)
 # sweep, not to replace it.
 
 # %% tags=["check"]
-fifty, longer = (range_curves("SGD", steps=n).suggested["steepest"] for n in (50, 200))
+fifty, longer = (lab.range_curves("SGD", steps=n).suggested["steepest"] for n in (50, 200))
 assert 6 < np.exp(np.log(fifty / longer).mean()) < 8.5
 tried = [result.tried for result in (trial.result, large)]
 plain = [t["SGD"].regret(rule) for t in tried for rule in ("steepest", "minimum / 10")]
@@ -413,8 +403,8 @@ ridge = predict(
 ridge
 
 # %%
-kicked = restarts()
-picture(kicked, draw_restarts)
+kicked = lab.restarts()
+kicked
 
 # %% [markdown]
 # There is no barrier, in any seed, between any two cycles: on the way from one end to the next the loss falls all the
@@ -433,7 +423,7 @@ picture(kicked, draw_restarts)
 # cycle, and 5.9 has a cheaper way to that.
 
 # %% tags=["check"]
-mislabeled = restarts(wrong=0.2, cycles=2, seeds=6)
+mislabeled = lab.restarts(label_noise=0.2, cycles=2, seeds=6)
 for run in (kicked, mislabeled):
     assert run.barriers.max() < 1e-3 < 0.2 < run.stranger_barriers.min()
     assert run.gain.higher is None
@@ -463,8 +453,8 @@ ridge.reveal(float(kicked.barriers.mean() / kicked.stranger_barriers.mean()))
 # two and four epochs? Which of them is clearly worse?
 
 # %%
-ends = horizons()
-picture(ends, draw_horizons)
+ends = lab.horizons()
+ends
 
 # %% [markdown]
 # Only the constant learning rate is clearly worse, by about a fifth at every length. The others are within a few
@@ -521,7 +511,7 @@ def warmup_cosine(t, warm, total):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_warmup_cosine(warmup_cosine)
+verdict = lab.check_warmup_cosine(warmup_cosine)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -542,7 +532,7 @@ def sgdr(t, period, growth):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_sgdr(sgdr)
+verdict = lab.check_sgdr(sgdr)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -562,7 +552,7 @@ def observe(lr, best, bad, loss, factor, patience):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_plateau(observe)
+verdict = lab.check_plateau(observe)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -586,7 +576,7 @@ def suggest(lrs, losses, smoothing):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_suggest(suggest)
+verdict = lab.check_suggest(suggest)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS
@@ -606,7 +596,7 @@ def scaled_lr(lr, batch, new_batch, optimizer):
 
 
 # %% tags=["exercise-check"]
-verdict = checks.check_scaled_lr(scaled_lr)
+verdict = lab.check_scaled_lr(scaled_lr)
 ### BEGIN HIDDEN TESTS
 assert verdict.passed, verdict
 ### END HIDDEN TESTS

@@ -1,0 +1,31 @@
+"""What lecture 02 calls."""
+
+from course_lib.lectures.gradient_descent.batch_size import batch_sweep, generalization, linear_scaling
+from course_lib.lectures.gradient_descent.edge_of_stability import edge_of_stability, landscape
+from course_lib.lectures.gradient_descent.exercises import check_best_step, check_gradient_step
+from course_lib.lectures.gradient_descent.exercises_noise import check_minibatch_gradient, check_noise_scale
+from course_lib.lectures.gradient_descent.exercises_sharpness import check_sharpness
+from course_lib.lectures.gradient_descent.gradient_noise import gradient_variance, noise_ball, noise_scale, replacement
+from course_lib.lectures.gradient_descent.quadratics import bowl, contraction, iterations, step_sweep, trajectory
+
+__all__ = [
+    "batch_sweep",
+    "bowl",
+    "check_best_step",
+    "check_gradient_step",
+    "check_minibatch_gradient",
+    "check_noise_scale",
+    "check_sharpness",
+    "contraction",
+    "edge_of_stability",
+    "generalization",
+    "gradient_variance",
+    "iterations",
+    "landscape",
+    "linear_scaling",
+    "noise_ball",
+    "noise_scale",
+    "replacement",
+    "step_sweep",
+    "trajectory",
+]

@@ -1,0 +1,204 @@
+"""No correct variant is accused, and two mistakes at once get no wrong name. Adam and AdamW: tests of the suite."""
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.lectures.adaptive.exercises import (
+    ADAGRAD_MUTANTS,
+    adagrad,
+    adagrad_but,
+    check_adagrad_step,
+    check_amsgrad_step,
+)
+from course_lib.lectures.adaptive.exercises_amsgrad import amsgrad
+from course_lib.lectures.adaptive.exercises_amsgrad_adam import amsgrad_but
+from course_lib.lectures.adaptive.exercises_amsgrad_mutants import AMSGRAD_MUTANTS
+
+EXERCISES = {check_adagrad_step: ADAGRAD_MUTANTS, check_amsgrad_step: AMSGRAD_MUTANTS}
+ADAGRAD = """
+def mine(theta, total, grad, lr, eps):
+    s = total + grad**2
+    return theta - lr * grad / (np.sqrt(s) + eps), s
+"""
+AMSGRAD = """
+def mine(theta, mean, square, peak, grad, t, lr, b1, b2, eps):
+    m = b1 * mean + (1 - b1) * grad
+    v = b2 * square + (1 - b2) * grad**2
+    u = np.maximum(peak, v)
+    m_hat = m / (1 - b1**t)
+    u_hat = u / (1 - b2**t)
+    step = lr * m_hat / (np.sqrt(u_hat) + eps)
+    return theta - step, m, v, u
+"""
+
+
+def written(source, *edits):
+    """The function of a source after replacing text in it; every edit must find its text."""
+    for old, new in edits:
+        assert old in source, old
+        source = source.replace(old, new)
+    names: dict = {"np": np}
+    exec(source, names)
+    return names["mine"]
+
+
+def adagrad_on_copies(theta, total, grad, lr, eps):
+    theta, total = theta.copy(), total.copy()
+    total += grad * grad
+    theta -= lr * (grad / (total**0.5 + eps))
+    return [theta, total]
+
+
+def adagrad_by_torch(theta, total, grad, lr, eps):
+    parameter = torch.tensor(theta, requires_grad=True)
+    optimizer = torch.optim.Adagrad([parameter], lr=lr, eps=eps)
+    optimizer.state[parameter]["sum"] = torch.tensor(total)
+    parameter.grad = torch.tensor(grad)
+    optimizer.step()
+    return parameter, optimizer.state[parameter]["sum"]
+
+
+def amsgrad_by_torch(theta, mean, square, peak, grad, t, lr, b1, b2, eps):
+    parameter = torch.tensor(theta, requires_grad=True)
+    optimizer = torch.optim.Adam([parameter], lr=lr, betas=(b1, b2), eps=eps, amsgrad=True)
+    state = {"exp_avg": mean, "exp_avg_sq": square, "max_exp_avg_sq": peak, "step": np.array(t - 1.0)}
+    optimizer.state[parameter] = {name: torch.tensor(value) for name, value in state.items()}
+    parameter.grad = torch.tensor(grad)
+    optimizer.step()
+    after = optimizer.state[parameter]
+    return parameter, after["exp_avg"], after["exp_avg_sq"], after["max_exp_avg_sq"]
+
+
+def amsgrad_with_where(theta, mean, square, peak, grad, t, lr, b1, b2, eps):
+    m = mean + (1 - b1) * (grad - mean)
+    v = square + (1 - b2) * (grad**2 - square)
+    u = np.where(v > peak, v, peak)
+    alpha = lr * np.sqrt(1 - b2**t) / (1 - b1**t)
+    return theta - alpha * m / (np.sqrt(u) + eps * np.sqrt(1 - b2**t)), m, v, u
+
+
+@pytest.mark.parametrize(
+    ("check", "right"),
+    [
+        (check_adagrad_step, adagrad_on_copies),
+        (check_adagrad_step, adagrad_by_torch),
+        (check_amsgrad_step, amsgrad_by_torch),
+        (check_amsgrad_step, amsgrad_with_where),
+    ],
+)
+def test_no_correct_variant_is_accused(check, right):
+    verdict = check(right)
+    assert verdict.passed, verdict
+    assert "Verified" in verdict.message
+
+
+ADAGRAD_EDITS = [
+    ("missing parentheses", [("(np.sqrt(s) + eps)", "np.sqrt(s) + eps")]),
+    ("missing parentheses", [("theta - lr * grad / (np.sqrt(s) + eps)", "theta - (lr * grad / np.sqrt(s) + eps)")]),
+    ("missing parentheses", [("lr * grad / (np.sqrt(s) + eps)", "(lr / np.sqrt(s) + eps) * grad")]),
+    ("eps left out", [(" + eps", "")]),
+    ("eps as a floor", [("(np.sqrt(s) + eps)", "np.maximum(np.sqrt(s), eps)")]),
+    ("lr left out", [("lr * grad", "grad")]),
+    ("step returned", [("return theta - lr", "return lr")]),
+    ("step returned", [("return theta - lr", "return -lr")]),
+    ("results in another order", [("return theta", "return s, theta"), ("+ eps), s", "+ eps)")]),
+    ("old sum dropped", [("total + grad**2", "grad**2")]),
+    ("one sum for all", [("grad**2", "np.linalg.norm(grad)**2")]),
+    ("one sum for all", [("grad**2", "np.mean(grad**2)")]),
+    ("not squared", [("grad**2", "grad")]),
+    ("multiplied by the root", [("grad / (", "grad * (")]),
+    ("sum not kept", [("eps), s", "eps), total")]),
+]
+AMSGRAD_EDITS = [
+    ("old peak returned", [("v, u\n", "v, peak\n")]),
+    ("old peak used", [("u / (1", "peak / (1")]),
+    ("peak never raised", [("np.maximum(peak, v)", "peak")]),
+    ("old square", [("np.maximum(peak, v)", "np.maximum(peak, square)")]),
+    ("peak of the squares", [("np.maximum(peak, v)", "np.maximum(peak, grad**2)")]),
+    ("bias correction of v alone", [("m / (1 - b1**t)", "m")]),
+    ("bias correction of m alone", [("u / (1 - b2**t)", "u")]),
+    ("eps inside the root", [("np.sqrt(u_hat) + eps", "np.sqrt(u_hat + eps)")]),
+    ("eps added before the bias correction", [("(np.sqrt(u_hat) + eps)", "((np.sqrt(u) + eps) / (1 - b2**t) ** 0.5)")]),
+    ("eps left out", [(" + eps", "")]),
+    ("missing parentheses", [("(np.sqrt(u_hat) + eps)", "np.sqrt(u_hat) + eps")]),
+    ("sign of the update", [("theta - step", "theta + step")]),
+    ("step returned", [("theta - step", "step")]),
+    ("lr left out", [("lr * m_hat", "m_hat")]),
+    ("missing root", [("np.sqrt(u_hat)", "u_hat")]),
+    ("b1 and b2 exchanged", [("lr, b1, b2, eps", "lr, b2, b1, eps")]),
+    ("b1 used for both averages", [("b2", "b1"), ("b1, b1, eps", "b1, b2, eps")]),
+    ("t starts at 2", [("**t", "**(t + 1)")]),
+    ("t starts at 0", [("**t", "**(t - 1)")]),
+    ("corrected averages kept in the state", [("step, m, v, u", "step, m_hat, v, u")]),
+    ("corrected averages kept in the state", [("step, m, v, u", "step, m_hat, v / (1 - b2**t), u_hat")]),
+    ("results in another order", [("step, m, v, u", "step, v, m, u")]),
+    ("results in another order", [("step, m, v, u", "step, m, u, v")]),
+    ("v grows with the peak", [("step, m, v, u", "step, m, u, u")]),
+    ("old m returned", [("step, m, v, u", "step, mean, v, u")]),
+]
+EDITS = [(check_adagrad_step, ADAGRAD, *e) for e in ADAGRAD_EDITS] + [
+    (check_amsgrad_step, AMSGRAD, *e) for e in AMSGRAD_EDITS
+]
+
+
+@pytest.mark.parametrize(
+    ("check", "source", "mistake", "edits"), EDITS, ids=[f"{c.__name__}: {m}" for c, _, m, _ in EDITS]
+)
+def test_a_mistake_in_a_learner_s_own_code_is_named(check, source, mistake, edits):
+    verdict = check(written(source, *edits))
+    assert (verdict.status, verdict.mistake) == ("wrong", mistake), verdict
+
+
+def test_the_new_peak_used_and_the_old_one_returned_is_not_taken_for_an_old_v():
+    verdict = check_amsgrad_step(written(AMSGRAD, ("v, u\n", "v, peak\n")))
+    assert verdict.message.startswith("The step takes the new peak, and the old one is returned")
+    assert "gradient" not in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("check", "doubly_wrong"),
+    [
+        (check_adagrad_step, lambda t, s, g, lr, eps: (t + lr * g / (s + g**2 + eps), s + g**2)),
+        (
+            check_amsgrad_step,
+            lambda th, m, s, p, g, t, lr, b1, b2, eps: (th + lr * g / (np.sqrt(p) + eps), b1 * m + g, s + g**2, p + s),
+        ),
+        (check_adagrad_step, written(ADAGRAD, ("lr * grad", "grad"), ("(np.sqrt(s) + eps)", "np.sqrt(s) + eps"))),
+        (check_adagrad_step, written(ADAGRAD, ("total + grad**2", "grad**2"), ("theta - lr", "theta + lr"))),
+        (check_amsgrad_step, written(AMSGRAD, ("m / (1 - b1**t)", "m"), ("theta - step", "theta + step"))),
+        (check_amsgrad_step, written(AMSGRAD, ("np.maximum(peak, v)", "np.maximum(peak, grad**2)"), ("u_hat)", "u)"))),
+    ],
+)
+def test_two_mistakes_at_once_get_no_wrong_name(check, doubly_wrong):
+    verdict = check(doubly_wrong)
+    assert (verdict.status, verdict.mistake) == ("wrong", "")
+    assert "not in a way the check knows" in verdict.message or "becomes NaN" in verdict.message
+
+
+def test_two_mistakes_that_show_in_different_results_are_both_named():
+    verdict = check_amsgrad_step(written(AMSGRAD, ("theta - step", "theta + step"), ("step, m,", "step, mean,")))
+    assert verdict.mistake == "sign of the update; old m returned"
+    verdict = check_adagrad_step(written(ADAGRAD, (" + eps", ""), ("), s", "), total")))
+    assert verdict.mistake == "eps left out; sum not kept"
+
+
+@pytest.mark.parametrize(("right", "but", "sizes"), [(adagrad, adagrad_but, 3), (amsgrad, amsgrad_but, 5)])
+def test_a_recipe_without_a_changed_line_is_the_reference(right, but, sizes):
+    random = np.random.default_rng(0)
+    arrays = random.uniform(0.1, 2.0, size=(sizes, 4))
+    numbers = (0.1, 1e-3) if right is adagrad else (3, 0.1, 0.9, 0.99, 1e-3)
+    np.testing.assert_allclose(but()(*arrays, *numbers), right(*arrays, *numbers), rtol=1e-13)
+
+
+def test_a_line_that_the_recipe_has_not_is_refused():
+    with pytest.raises(TypeError, match="recipe: lines must be among s, below, new, out, got 'root'"):
+        adagrad_but(root=lambda a: a.s)
+
+
+def test_a_sum_changed_in_place_is_named():
+    def in_place(theta, total, grad, lr, eps):
+        total += grad**2
+        return theta - lr * grad / (np.sqrt(total) + eps), total
+
+    assert check_adagrad_step(in_place).mistake == "changes its input"
