@@ -7,8 +7,6 @@ reported as what it is: which output differs, where, and by how much.
 
 import copy
 import html
-import inspect
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -16,7 +14,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 
-from course_lib.grading.attempt import brief, does_nothing
+from course_lib.errors import describe, line_of
+from course_lib.grading.attempt import does_nothing
 
 Outputs = tuple[np.ndarray, ...]
 
@@ -98,7 +97,7 @@ def judge(
     if fn is ... or fn is None or does_nothing(fn):
         return not_yet
     if not callable(fn):
-        return say("wrong", f"The check needs your function itself, and was given {brief(fn)}.")
+        return say("wrong", f"The check needs your function itself, and was given {describe(fn)}.")
 
     wanted = [_arrays(reference(*copy.deepcopy(list(case.arguments.values()))), outputs) for case in cases]
     got: list[Outputs | _Crash] = []
@@ -108,7 +107,7 @@ def judge(
             with np.errstate(all="ignore"):
                 answer = fn(*arguments)
         except Exception as error:
-            got.append(_Crash(type(error), _where(error, fn, case)))
+            got.append(_Crash(type(error), _where(error, case)))
             continue
         if answer is ...:
             return not_yet
@@ -195,15 +194,9 @@ def _difference(got, wanted, cases, outputs, tolerance) -> str:
     return ""
 
 
-def _where(error: Exception, fn: Any, case: Case) -> str:
-    """The learner's own line, not the library's, on which the error rose."""
-    home = getattr(inspect.unwrap(fn), "__code__", None)
-    line = ""
-    if home:
-        for frame in traceback.extract_tb(error.__traceback__):
-            if frame.filename == home.co_filename and frame.lineno:
-                line = f"\nyour line {frame.lineno}, in {frame.name}: {frame.line}"
-    return f"case: {case.title}{line}\n{type(error).__name__}: {error}"
+def _where(error: Exception, case: Case) -> str:
+    line = line_of(error)
+    return "\n".join([f"case: {case.title}", *([f"your {line}"] if line else []), f"{type(error).__name__}: {error}"])
 
 
 def _arrays(answer: Any, outputs: Sequence[str]) -> Outputs:
@@ -213,7 +206,7 @@ def _arrays(answer: Any, outputs: Sequence[str]) -> Outputs:
     if len(outputs) > 1 and isinstance(parts, np.ndarray) and parts.ndim:
         parts = tuple(parts)
     if not isinstance(parts, tuple | list) or len(parts) != len(outputs):
-        raise TypeError(f"Your function should return {wanted}, and returns {brief(answer)}.")
+        raise TypeError(f"Your function should return {wanted}, and returns {describe(answer)}.")
     found = []
     for name, part in zip(outputs, parts, strict=True):
         part = part.numpy(force=True) if isinstance(part, torch.Tensor) else part
@@ -222,7 +215,7 @@ def _arrays(answer: Any, outputs: Sequence[str]) -> Outputs:
                 raise TypeError
             found.append(np.array(part, dtype=np.float64))
         except (TypeError, ValueError):
-            raise TypeError(f"`{name}` should be an array of real numbers, and is {brief(part)}.") from None
+            raise TypeError(f"`{name}` should be an array of real numbers, and is {describe(part)}.") from None
     return tuple(found)
 
 

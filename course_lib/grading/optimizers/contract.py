@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.grading.attempt import brief
+from course_lib.errors import describe
 from course_lib.grading.optimizers.cases import Arrays
 
 
@@ -29,7 +29,7 @@ def legal(value: Any, like: np.ndarray, i: int, what: str) -> np.ndarray:
     """A copy as a numpy array of floats, refused where it is none, or has another shape than the parameter."""
     array = value.detach().numpy().copy() if isinstance(value, torch.Tensor) else value
     if not isinstance(array, np.ndarray | np.floating | float):
-        raise Refusal(f"The {what} for parameter {i} should be an array of floats, and is {brief(value)}.")
+        raise Refusal(f"The {what} for parameter {i} should be an array of floats, and is {describe(value)}.")
     array = np.array(array)
     if array.shape != like.shape:
         raise Refusal(f"The {what} for parameter {i} has shape {array.shape}, and the parameter has {like.shape}.")

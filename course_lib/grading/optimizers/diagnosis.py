@@ -1,14 +1,12 @@
 """Whether an optimizer's path is the reference's, and if it is not, whose it is among the mistakes known by name."""
 
-import traceback
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
+from course_lib.errors import line_of
 from course_lib.grading.optimizers.cases import Arrays, Kind, Sequence
 from course_lib.grading.optimizers.contract import LrStays, NotAttempted, Refusal
 from course_lib.grading.optimizers.flaw import Flaw
@@ -18,7 +16,6 @@ from course_lib.grading.optimizers.mutants import simulate
 
 Cases = tuple[Sequence, ...]
 EPS = float(np.finfo(np.float64).eps)
-FOREIGN = (*(str(Path(file).parent) for file in (torch.__file__, np.__file__)), str(Path(__file__).parents[1]))
 UNKNOWN = "This differs from the reference, and not in a way the check knows by name."
 
 
@@ -162,9 +159,6 @@ def versus(mine: float, theirs: float, least: int) -> str:
 
 
 def crash_of(error: Exception, case: Sequence, step: int) -> str:
-    """The error, and the learner's own line on which it rose, not the libraries'."""
-    line = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.lineno and not frame.filename.startswith(FOREIGN):
-            line = f"\nyour line {frame.lineno}, in {frame.name}: {frame.line}"
-    return f"case: {case.title} ({case.settings}), step {step}{line}\n{type(error).__name__}: {error}"
+    line = line_of(error)
+    case_line = f"case: {case.title} ({case.settings}), step {step}"
+    return "\n".join([case_line, *([f"your {line}"] if line else []), f"{type(error).__name__}: {error}"])

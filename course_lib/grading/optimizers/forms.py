@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.grading.attempt import brief, does_nothing
+from course_lib.errors import describe
+from course_lib.grading.attempt import does_nothing
 from course_lib.grading.optimizers.cases import DEFAULTS, Arrays, Hyper, Kind
 from course_lib.grading.optimizers.contract import LrStays, NotAttempted, Refusal, fill, legal, same, tensors, untouched
 from course_lib.optim import Transform
@@ -48,7 +49,7 @@ def form_of(attempt: Any, kind: Kind) -> Form:
         return Form(partial(start_transform, lambda hyper: attempt), free=False)
     names = tuple(DEFAULTS[kind])
     if not callable(attempt):
-        raise Refusal(f"The check needs your optimizer itself, and was given {brief(attempt)}.")
+        raise Refusal(f"The check needs your optimizer itself, and was given {describe(attempt)}.")
     if inspect.isclass(attempt) and not (callable(getattr(attempt, "step", None))):
         raise Refusal(f"Your class {attempt.__name__} has no method `step`.")
     try:
@@ -120,7 +121,7 @@ def start_transform(make: Callable[[Hyper], Any], params: Arrays, hyper: Hyper) 
         if made is ... or made is None:
             raise NotAttempted
         if not isinstance(made, Transform):
-            raise Refusal(f"Your function should make a Transform(init, update), and makes {brief(made)}.")
+            raise Refusal(f"Your function should make a Transform(init, update), and makes {describe(made)}.")
         return made
 
     theta = tensors(params)
@@ -140,7 +141,7 @@ def start_transform(make: Callable[[Hyper], Any], params: Arrays, hyper: Hyper) 
         if answer is None:
             raise Refusal("`update` returns nothing: is a `return` missing?")
         if not isinstance(answer, tuple) or len(answer) != 2:
-            raise Refusal(f"`update` should return (steps, state), and returns {brief(answer)}.")
+            raise Refusal(f"`update` should return (steps, state), and returns {describe(answer)}.")
         untouched(buffers, grads, "gradients")
         for what, before, after in zip(("state", "parameters"), kept, (state, theta), strict=True):
             if not same(before, after):
@@ -150,7 +151,9 @@ def start_transform(make: Callable[[Hyper], Any], params: Arrays, hyper: Hyper) 
                 )
         steps, state = answer
         if not isinstance(steps, tuple | list) or len(steps) != len(theta):
-            raise Refusal(f"`update` should return {len(theta)} steps, one for each parameter: it has {brief(steps)}.")
+            raise Refusal(
+                f"`update` should return {len(theta)} steps, one for each parameter: it has {describe(steps)}."
+            )
         moves = [np.asarray(legal(s, p, i, "step")) for i, (s, p) in enumerate(zip(steps, params, strict=True))]
         theta = [p + torch.tensor(m) for p, m in zip(theta, moves, strict=True)]
         return [p.numpy() for p in theta]
@@ -166,7 +169,7 @@ def start_class(make: Callable, params: Arrays, hyper: Hyper) -> Step:
         raise NotAttempted
     for method in ("step", "zero_grad"):
         if not callable(getattr(optimizer, method, None)):
-            raise Refusal(f"Your optimizer, {brief(optimizer)}, has no method `{method}`.")
+            raise Refusal(f"Your optimizer, {describe(optimizer)}, has no method `{method}`.")
     buffers = [torch.empty_like(p) for p in tensors(params)]
 
     def step(grads: Arrays, lr: float) -> Arrays:
@@ -209,7 +212,7 @@ def start_function(initial: Any, make: Callable, params: Arrays, hyper: Hyper) -
             if answer is None:
                 raise Refusal("Your function returns nothing: is a `return` missing?")
             if not isinstance(answer, tuple) or len(answer) != 2:
-                raise Refusal(f"Your function should return (theta, state), and returns {brief(answer)}.")
+                raise Refusal(f"Your function should return (theta, state), and returns {describe(answer)}.")
             untouched(buffers, grads, "gradients")
             if not np.array_equal(before, theta[i], equal_nan=True):
                 raise Refusal(

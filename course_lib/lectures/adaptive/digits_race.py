@@ -12,9 +12,9 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector
 
 from course_lib.data import Dataset, digits, minibatches
-from course_lib.grading.guarded import guarded
 from course_lib.models import mlp
 from course_lib.optim import Stepper, Transform, adagrad, adam, rmsprop, sgd
+from course_lib.optim.contract import checked
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
 from course_lib.results import Result
 from course_lib.style import LINES
@@ -142,13 +142,13 @@ def digits_race(
 
     times: what multiplies the learning rate that each optimizer has of its own. optimizers: name -> (times, beta) ->
     Transform, such as {"Lion": lambda times, beta: lion(3e-4 * times, beta)}; six can be told apart in the picture.
-    Raises ValueError where there is none, and what `guarded` raises for one that misbehaves.
+    Raises ValueError where there is none, and what `checked` raises for one that misbehaves.
     """
     if not optimizers:
         raise ValueError("digits_race: optimizers must name at least one")
     data = digits()
     runners = {
-        name: _Runner(guarded(make(lr_scale, beta), f"digits_race: {name}"), data, seed)
+        name: _Runner(checked(make(lr_scale, beta), f"digits_race: {name}"), data, seed)
         for name, make in optimizers.items()
     }
     batches = _batches(len(data.train), batch, seed)

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from course_lib.grading.guarded import guarded
 from course_lib.optim import Transform, apply_steps
+from course_lib.optim.contract import checked
 from course_lib.ranges import Linear, Log, Progress, experiment, no_progress
 from course_lib.results import Result
 from course_lib.style import INK, LINES
@@ -208,7 +208,7 @@ def race(
 
     optimizers: names of RULES, or name -> (lr, beta) -> Transform, such as {"AdamW": lambda lr, beta: adamw(lr, beta)}.
     noise: standard deviation of the normal noise that is added to each coordinate of each gradient; step t has the same
-    noise for all. Raises ValueError for an unknown name or none at all, and what `guarded` raises for a Transform.
+    noise for all. Raises ValueError for an unknown name or none at all, and what `checked` raises for a Transform.
     """
     if not optimizers:
         raise ValueError("race: optimizers must name at least one")
@@ -228,7 +228,7 @@ def _mover(optimizers: Sequence[str] | Mapping[str, Factory], name: str, lr: flo
             raise ValueError(f"race: optimizers must be among {', '.join(RULES)}, got {name!r}")
         across, along = RULES[name](lr, beta), RULES[name](lr, beta)
         return lambda gx, gy, x, y: (across(gx), along(gy))
-    transform = guarded(optimizers[name](lr, beta), f"race: {name}")
+    transform = checked(optimizers[name](lr, beta), f"race: {name}")
     state = transform.init([torch.zeros(2, dtype=torch.float64)])
 
     def move(gx: float, gy: float, x: float, y: float) -> tuple[float, float]:

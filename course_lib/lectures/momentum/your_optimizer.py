@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from course_lib.grading.guarded import BrokenContract, guarded, line_of
+from course_lib.errors import ContractError, describe
 from course_lib.lectures.momentum.phase_diagram import RATES
 from course_lib.lectures.momentum.recurrence import fitted_rate, spectral_radius
 from course_lib.optim import sgd
+from course_lib.optim.contract import checked
 from course_lib.ranges import Progress, experiment, no_progress
 from course_lib.results import Result
 from course_lib.style import INK, RED
@@ -135,11 +136,10 @@ def _rate(start: Start, lr: float, beta: float) -> float:
                 break
     except Misbehaved as error:
         raise ValueError(f"own_phase: your optimizer {error} (lr={lr:.3g}, beta={beta:.3g})") from None
-    except BrokenContract as error:
+    except ContractError as error:
         raise ValueError(f"{error} (lr={lr:.3g}, beta={beta:.3g})") from None
     except Exception as error:
-        told = f"{type(error).__name__}: {' '.join(str(error).split())}, {line_of(error)}"
-        raise ValueError(f"own_phase: your optimizer raised {told} (lr={lr:.3g}, beta={beta:.3g})") from None
+        raise ValueError(f"own_phase: your optimizer raised {describe(error)} (lr={lr:.3g}, beta={beta:.3g})") from None
     if len(path) < 8:
         return abs(path[-1]) ** (1 / (len(path) - 1))
     return float(fitted_rate(np.array(path)))
@@ -174,7 +174,7 @@ def _kind(optimizer: Any) -> Start:
 
 
 def _transform(made: Any) -> Step:
-    transform = guarded(made, "own_phase: your optimizer")
+    transform = checked(made, "own_phase: your optimizer")
     state = transform.init([torch.ones(1, dtype=torch.float64)])
 
     def step(theta: float, slope: float) -> float:
