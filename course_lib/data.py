@@ -4,7 +4,7 @@ import importlib
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -91,6 +91,19 @@ def minibatches(n: int, size: int, *, generator: torch.Generator, replacement: b
         raise ValueError(f"minibatches: n and size must be at least 1, got {n=}, {size=}")
     order = torch.randint(n, (n,), generator=generator) if replacement else torch.randperm(n, generator=generator)
     return order.split(size)
+
+
+def with_label_noise(data: Dataset, share: float, *, seed: int = 0) -> Dataset:
+    """The data set with this share of its training labels replaced by random ones, each of which may be the old label.
+
+    Raises ValueError for a share outside [0, 1].
+    """
+    if not 0 <= share <= 1:
+        raise ValueError(f"with_label_noise: share must be from 0 to 1, got {share}")
+    generator, y = torch.Generator().manual_seed(seed), data.train.y
+    hit = torch.rand(len(y), generator=generator) < share
+    random_labels = torch.randint(data.classes, y.shape, generator=generator)
+    return replace(data, train=Split(data.train.x, torch.where(hit, random_labels, y)))
 
 
 def digits(seed: int = 0) -> Dataset:

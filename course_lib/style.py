@@ -1,10 +1,18 @@
-"""The course's look: applied while a figure is drawn, never left behind in the global settings."""
+"""The course's look. What a user has set for matplotlib has no part in it, and is as before afterwards."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+INCH = 100  # CSS pixels
+SCALE = 2  # device pixels in a CSS pixel: sharp on the screens of today's laptops
 
 # Okabe & Ito (2008), "Color Universal Design": distinguishable with every common color vision deficiency.
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW = (
@@ -46,6 +54,36 @@ SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw inside this context to get the course's look; every setting is as before when it ends."""
-    with mpl.rc_context(SETTINGS):
+    """Draw inside this context to get the course's look, over matplotlib's defaults."""
+    from matplotlib import style as sheets
+
+    with sheets.context(["default", SETTINGS]):
         yield
+
+
+def still(draw: "Callable[[Figure], object]", size: tuple[float, float]) -> bytes:
+    """The PNG of what `draw` puts on an empty figure of this size, in inches."""
+    from matplotlib.figure import Figure
+
+    page = BytesIO()
+    with style():
+        figure = Figure(size, dpi=INCH * SCALE, layout="constrained")
+        draw(figure)
+        figure.savefig(page, format="png")
+    return page.getvalue()
+
+
+def lines(ax: "Axes", names: Iterable[str], *, theory: Collection[str] = (), **looks: Any) -> "dict[str, Line2D]":
+    """An empty line for each name, told apart by color and dashes; those in `theory` are thin, dotted and on top."""
+    measured, made = iter(LINES), {}
+    for name in names:
+        thin = {"color": INK, "ls": ":", "lw": 1.2, "zorder": 3}
+        look = thin if name in theory else dict(zip(("color", "ls"), next(measured), strict=True))
+        made[name] = ax.plot([], [], label=name, **(look | looks))[0]
+    return made
+
+
+def legend_above(figure: "Figure", handles: "Iterable[Artist]") -> None:
+    """One legend for the whole figure, above it, where it covers no curve."""
+    handles = list(handles)
+    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 5), handlelength=3)

@@ -30,6 +30,20 @@ class Comparison:
         """ "a is higher", "b is higher" or "not distinguishable", with the two names."""
         return "not distinguishable" if self.higher is None else f"{self.names[self.higher]} is higher"
 
+    @property
+    def margin(self) -> float:
+        """How far the near end of the interval is from zero, in widths of the interval; below 0 where it holds zero.
+
+        A claim that one is higher wants 0.5 and more, so that it survives another processor's rounding.
+        """
+        near = max(self.low, -self.high)
+        return near / (self.high - self.low) if self.high > self.low else math.copysign(math.inf, near)
+
+    @property
+    def largest(self) -> float:
+        """The largest |difference| in the interval: what "no difference" is bounded by."""
+        return max(abs(self.low), abs(self.high))
+
     def summary(self) -> str:
         a, b = self.names
         return (

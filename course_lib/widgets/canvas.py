@@ -12,10 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from traitlets import Unicode
 
-from course_lib.style import style
+from course_lib.style import INCH, SCALE, style
 
-INCH = 100  # CSS pixels
-SCALE = 2  # device pixels in a CSS pixel: sharp on the screens of today's laptops
 SIZE = (7.0, 3.4)  # inches
 
 Redraw = Callable[[Any], Sequence[Artist] | None]
