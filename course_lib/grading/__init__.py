@@ -1,5 +1,7 @@
 """Exercises judged: a check takes a learner's function and answers with a verdict that names the likely mistake."""
 
-from course_lib.grading.verdict import Case, Mutant, Verdict, judge
+from course_lib.grading.exercise import Case, Convention, Exercise, Mistake
+from course_lib.grading.mutate import mutate
+from course_lib.grading.verdict import Mutant, Verdict, judge
 
-__all__ = ["Case", "Mutant", "Verdict", "judge"]
+__all__ = ["Case", "Convention", "Exercise", "Mistake", "Mutant", "Verdict", "judge", "mutate"]

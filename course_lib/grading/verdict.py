@@ -15,16 +15,20 @@ import numpy as np
 import torch
 
 from course_lib.errors import describe, line_of
-from course_lib.grading.attempt import does_nothing
+from course_lib.grading.blank import does_nothing
 
 Outputs = tuple[np.ndarray, ...]
 
 
+Status = Literal["passed", "passed under another convention", "not attempted", "wrong"]
+COLORS: dict[Status, str] = {"not attempted": "#7F7F7F", "wrong": "#D55E00"}
+
+
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """The answer to an attempt: `evidence` is what was seen, `mistake` the name of the mutant that does the same."""
+    """The answer to an attempt: `evidence` is what was seen, `mistake` the name of the mistake that does the same."""
 
-    status: Literal["passed", "not attempted", "wrong"]
+    status: Status
     exercise: str
     message: str
     evidence: str = ""
@@ -32,7 +36,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        return self.status == "passed"
+        return self.status.startswith("passed")
 
     def __str__(self) -> str:
         return "\n".join(line for line in (f"{self.exercise}: {self.status}. {self.message}", self.evidence) if line)
@@ -40,7 +44,7 @@ class Verdict:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        color = {"passed": "#009E73", "not attempted": "#7F7F7F", "wrong": "#D55E00"}[self.status]
+        color = COLORS.get(self.status, "#009E73")
         evidence = f"<pre style='margin:.4em 0 0'>{html.escape(self.evidence)}</pre>" if self.evidence else ""
         return (
             f"<div style='border-left:4px solid {color};padding:.3em .8em'><b>{html.escape(self.exercise)}: "

@@ -5,14 +5,10 @@ import pytest
 
 from tests.lectures.adaptive import test_exercises as adaptive
 from tests.lectures.backprop import test_exercises as backprop
-from tests.lectures.gradient_descent import test_exercises as gradient_descent
 from tests.lectures.learning_rate import test_exercises as learning_rate
-from tests.lectures.momentum import test_exercises as momentum
 
 LECTURES = (
     backprop,
-    gradient_descent,
-    momentum,
     adaptive,
     learning_rate,
 )

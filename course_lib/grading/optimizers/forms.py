@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from course_lib.errors import describe
-from course_lib.grading.attempt import does_nothing
+from course_lib.grading.blank import does_nothing
 from course_lib.grading.optimizers.cases import DEFAULTS, Arrays, Hyper, Kind
 from course_lib.grading.optimizers.contract import LrStays, NotAttempted, Refusal, fill, legal, same, tensors, untouched
 from course_lib.optim import Transform

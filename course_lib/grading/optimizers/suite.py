@@ -15,7 +15,7 @@ course_lib's (for sgd lr 0.05, beta 0.9), and its lr is not changed under way.
 
 from typing import Any
 
-from course_lib.grading.attempt import does_nothing
+from course_lib.grading.blank import does_nothing
 from course_lib.grading.optimizers.cases import DEFAULTS, Kind, Sequence, reference, sequences
 from course_lib.grading.optimizers.contract import LrStays, NotAttempted, Refusal
 from course_lib.grading.optimizers.diagnosis import EPS, Run, alike, diagnose, difference, run

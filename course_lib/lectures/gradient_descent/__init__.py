@@ -2,9 +2,13 @@
 
 from course_lib.lectures.gradient_descent.batch_size import batch_sweep, generalization, linear_scaling
 from course_lib.lectures.gradient_descent.edge_of_stability import edge_of_stability, landscape
-from course_lib.lectures.gradient_descent.exercises import check_best_step, check_gradient_step
-from course_lib.lectures.gradient_descent.exercises_noise import check_minibatch_gradient, check_noise_scale
-from course_lib.lectures.gradient_descent.exercises_sharpness import check_sharpness
+from course_lib.lectures.gradient_descent.exercises import (
+    check_best_step,
+    check_gradient_step,
+    check_minibatch_gradient,
+    check_noise_scale,
+    check_sharpness,
+)
 from course_lib.lectures.gradient_descent.gradient_noise import gradient_variance, noise_ball, noise_scale, replacement
 from course_lib.lectures.gradient_descent.quadratics import bowl, contraction, iterations, step_sweep, trajectory
 

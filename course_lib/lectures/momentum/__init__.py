@@ -1,8 +1,12 @@
 """What lecture 03 calls."""
 
 from course_lib.lectures.momentum.conventions import conventions, cycle, two_forms
-from course_lib.lectures.momentum.exercises import check_heavy_ball_step, check_nesterov_step
-from course_lib.lectures.momentum.exercises_rates import check_best_setting, check_rate
+from course_lib.lectures.momentum.exercises import (
+    check_best_setting,
+    check_heavy_ball_step,
+    check_nesterov_step,
+    check_rate,
+)
 from course_lib.lectures.momentum.noise import momentum_gain, smoothness
 from course_lib.lectures.momentum.phase_diagram import contraction, growth, phase, tuning
 from course_lib.lectures.momentum.race import lr_sweep, race
