@@ -5,11 +5,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, zeros_like
 
-from course_lib.optim.transform import Tensors, Transform, require
+from course_lib.optim.transform import Tensors, Transform, legal, require, scalar
 
 
 class AdafactorState(NamedTuple):
-    step: Tensor  # () t, float64
+    t: Tensor
     rows: list[Tensor]  # R (..., n, 1), one for each parameter; the whole v where it has fewer than two axes
     columns: list[Tensor]  # C (..., 1, m); empty where the parameter has fewer than two axes
 
@@ -36,25 +36,20 @@ def adafactor(
             U_t / \max(1,\, \operatorname{rms}(U_t) / d)                                       \qquad (5)
 
     with power p and limit d; tensors are factored along their last two axes. The paper adds its eps1 of 1e-30 to g^2 in
-    (2); torch has (3) and (4), with eps1 the dtype's resolution unless given, and calls -p beta2_decay. lr stands in
-    (1), so that a schedule after this is not torch's: it multiplies rho. torch's decay is shrink(lr * decay) after it.
-
-    lr, power, eps1, eps2 >= 0, limit >= 1; numbers, or (eps1 excepted) () tensors, which are not checked. Raises
-    ValueError otherwise.
+    (2); torch has (3) and (4), with eps1 the dtype's machine epsilon unless given, and calls -p beta2_decay. lr is
+    inside (1), so a schedule after this is not torch's: it multiplies rho. torch's decay is decoupled_decay(lr * decay)
+    after it. limit >= 1; eps1 may not be a tensor.
     """
-    require("adafactor: lr", lr)
-    require("adafactor: power", power)
+    legal("adafactor", lr=lr, power=power, eps1=0.0 if eps1 is None else eps1, eps2=eps2)
     require("adafactor: limit", limit, low=1.0)
-    require("adafactor: eps1", 0.0 if eps1 is None else eps1)
-    require("adafactor: eps2", eps2)
 
     def init(params: Tensors) -> AdafactorState:
         rows = [zeros_like(p if p.ndim < 2 else p.sum(-1, keepdim=True)) for p in params]
         columns = [p.new_zeros(0) if p.ndim < 2 else zeros_like(p.sum(-2, keepdim=True)) for p in params]
-        return AdafactorState(torch.zeros((), dtype=torch.float64), rows, columns)
+        return AdafactorState(scalar(params), rows, columns)
 
     def update(grads: Tensors, state: AdafactorState, params: Tensors) -> tuple[list[Tensor], AdafactorState]:
-        t = state.step + 1
+        t = state.t + 1
         b2, rate = 1 - t**-power, t.rsqrt().clamp_max(lr)  # (1)
         steps, rows, columns = [], [], []
         for g, p, r, c in zip(grads, params, state.rows, state.columns, strict=True):

@@ -1,18 +1,19 @@
-r"""AdaGrad: a learning rate for each coordinate, falling with all the gradient that the coordinate has seen."""
+r"""AdaGrad: a learning rate for each coordinate that falls with all the gradient the coordinate has seen."""
 
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
-from course_lib.optim.transform import Tensors, Transform, require
+from course_lib.optim.elementwise import elementwise, root
+from course_lib.optim.transform import Hyper, Numbers, Row, Transform, legal
 
 
 class AdagradState(NamedTuple):
-    total: list[Tensor]  # s, one for each parameter
+    t: Tensor
+    total: list[Tensor]  # s
 
 
-def adagrad(lr: float | Tensor = 0.01, eps: float | Tensor = 1e-10, *, initial: float = 0.0) -> Transform:
+def adagrad(lr: Hyper = 0.01, eps: Hyper = 1e-10, *, initial: float = 0.0) -> Transform:
     r"""The diagonal form of Duchi, Hazan & Singer 2011, with eps outside the root as in torch.optim.Adagrad.
 
     .. math::
@@ -20,19 +21,12 @@ def adagrad(lr: float | Tensor = 0.01, eps: float | Tensor = 1e-10, *, initial: 
         \Delta_t &= -\eta\, g_t / (\sqrt{s_t} + \varepsilon)         \qquad (2)
 
     Our eps is the paper's delta. torch's `lr_decay` is not in the paper: it is a schedule.
-
-    lr >= 0, eps >= 0, initial >= 0; lr and eps may be () tensors, which are not checked. Raises ValueError otherwise.
     """
-    require("adagrad: lr", lr)
-    require("adagrad: eps", eps)
-    require("adagrad: initial", initial)
+    legal("adagrad", lr=lr, eps=eps, initial=initial)
 
-    def init(params: Tensors) -> AdagradState:
-        return AdagradState([torch.full_like(p, initial) for p in params])
+    def step(t: Numbers, g: Numbers, row: Row, p: Numbers) -> tuple[Numbers, Row]:
+        (s,) = row
+        s = s + g * g  # (1)
+        return -lr * g / (root(s) + eps), (s,)  # (2)
 
-    def update(grads: Tensors, state: AdagradState, params: Tensors) -> tuple[list[Tensor], AdagradState]:
-        total = [s + g * g for s, g in zip(state.total, grads, strict=True)]  # (1)
-        steps = [-lr * g / (s.sqrt() + eps) for s, g in zip(total, grads, strict=True)]  # (2)
-        return steps, AdagradState(total)
-
-    return Transform(init, update)
+    return elementwise(AdagradState, step, total=initial)

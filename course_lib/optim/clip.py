@@ -3,8 +3,8 @@ r"""Gradient clipping: by the norm of everything together, or each coordinate by
 import torch
 from torch import Tensor
 
-from course_lib.optim.decay import Stateless
-from course_lib.optim.transform import Tensors, Transform, require
+from course_lib.optim.elementwise import maximum, stateless
+from course_lib.optim.transform import Hyper, Stateless, Tensors, Transform, legal
 
 
 def clip_norm(limit: float | Tensor) -> Transform:
@@ -16,10 +16,8 @@ def clip_norm(limit: float | Tensor) -> Transform:
 
     Equal to torch.nn.utils.clip_grad_norm_, whose 1e-6 the paper does not have. An infinite n makes finite gradients 0
     and infinite ones NaN; a NaN anywhere makes every gradient NaN.
-
-    limit >= 0; a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    require("clip_norm: limit", limit)
+    legal("clip_norm", limit=limit)
 
     def update(grads: Tensors, state: Stateless, params: Tensors) -> tuple[list[Tensor], Stateless]:
         norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g) for g in grads]))  # (1)
@@ -29,19 +27,13 @@ def clip_norm(limit: float | Tensor) -> Transform:
     return Transform(lambda params: Stateless(), update)
 
 
-def clip_value(limit: float | Tensor) -> Transform:
+def clip_value(limit: Hyper) -> Transform:
     r"""Clamp every coordinate of the gradient to [-limit, limit]; its direction changes.
 
     .. math::
         g_i \leftarrow \max(-c,\ \min(c,\ g_i))                                         \qquad (1)
 
     Equal to torch.nn.utils.clip_grad_value_.
-
-    limit >= 0; a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    require("clip_value: limit", limit)
-
-    def update(grads: Tensors, state: Stateless, params: Tensors) -> tuple[list[Tensor], Stateless]:
-        return [g.clamp(min=-limit, max=limit) for g in grads], state  # type: ignore[arg-type]  # (1)
-
-    return Transform(lambda params: Stateless(), update)
+    legal("clip_value", limit=limit)
+    return stateless(lambda g, p: maximum(-limit, -maximum(-limit, -g)))  # (1), min(c, g) being -max(-c, -g)

@@ -2,17 +2,19 @@ r"""Lion: the sign of a momentum, so that every coordinate moves by exactly lr."
 
 from typing import NamedTuple
 
-from torch import Tensor, zeros_like
+from torch import Tensor
 
-from course_lib.optim.transform import Tensors, Transform, require
+from course_lib.optim.elementwise import elementwise, sign
+from course_lib.optim.transform import Hyper, Numbers, Row, Transform, legal
 
 
 class LionState(NamedTuple):
-    mean: list[Tensor]  # m, one for each parameter
+    t: Tensor
+    mean: list[Tensor]  # m
 
 
-def lion(lr: float | Tensor = 1e-4, b1: float | Tensor = 0.9, b2: float | Tensor = 0.99) -> Transform:
-    r"""Chen et al. 2023, algorithm 2, without its decay: chain(lion(lr), shrink(lr * decay)). Not in torch.optim.
+def lion(lr: Hyper = 1e-4, b1: Hyper = 0.9, b2: Hyper = 0.99) -> Transform:
+    r"""Chen et al. 2023, algorithm 2, without its decay: chain(lion(lr), decoupled_decay(lr * decay)). Not in torch.
 
     .. math::
         c_t &= \beta_1 m_{t-1} + (1 - \beta_1)\, g_t                                   \qquad (1) \\
@@ -21,19 +23,13 @@ def lion(lr: float | Tensor = 1e-4, b1: float | Tensor = 0.9, b2: float | Tensor
 
     A coordinate with c = 0 stays. The step's size has nothing to do with the gradient's, and the paper takes an
     lr 3 to 10 times smaller than AdamW's, with a decay as many times larger.
-
-    lr >= 0; 0 <= b1, b2 < 1; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    require("lion: lr", lr)
-    require("lion: b1", b1, below=1)
-    require("lion: b2", b2, below=1)
+    legal("lion", lr=lr, b1=b1, b2=b2)
 
-    def init(params: Tensors) -> LionState:
-        return LionState([zeros_like(p) for p in params])
+    def step(t: Numbers, g: Numbers, row: Row, p: Numbers) -> tuple[Numbers, Row]:
+        (m,) = row
+        c = b1 * m + (1 - b1) * g  # (1)
+        m = b2 * m + (1 - b2) * g  # (3)
+        return -lr * sign(c), (m,)  # (2)
 
-    def update(grads: Tensors, state: LionState, params: Tensors) -> tuple[list[Tensor], LionState]:
-        ahead = [b1 * m + (1 - b1) * g for m, g in zip(state.mean, grads, strict=True)]  # (1)
-        mean = [b2 * m + (1 - b2) * g for m, g in zip(state.mean, grads, strict=True)]  # (3)
-        return [-lr * c.sign() for c in ahead], LionState(mean)  # (2)
-
-    return Transform(init, update)
+    return elementwise(LionState, step)

@@ -7,7 +7,7 @@ from torch import Tensor, zeros_like
 
 from course_lib.optim.adam import adam
 from course_lib.optim.partition import partition
-from course_lib.optim.transform import Tensors, Transform, require
+from course_lib.optim.transform import Tensors, Transform, legal
 
 QUINTIC = 3.4445, -4.7750, 2.0315
 
@@ -34,13 +34,10 @@ def muon(
 
     (3') gives steps of the root mean square usual for Adam, so that they share an lr (Liu et al. 2025). Equal to
     torch.optim.Muon, whose `adjust_lr_fn` "match_rms_adamw" is match_rms, but for two things: torch iterates in
-    bfloat16 where we keep the gradient's dtype, and its decay, 0.1 unless told otherwise, is shrink(lr * decay) after
-    this. The authors give the first and the last layer to AdamW as well: see `split`.
-
-    lr >= 0, 0 <= beta < 1; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
+    bfloat16 where we keep the gradient's dtype, and its decay, 0.1 by default, is decoupled_decay(lr * decay) after
+    this. The authors give the first and the last layer to AdamW as well: see `partition`.
     """
-    require("muon: lr", lr)
-    require("muon: beta", beta, below=1)
+    legal("muon", lr=lr, beta=beta)
 
     def init(params: Tensors) -> MuonState:
         return MuonState([zeros_like(p) for p in params])

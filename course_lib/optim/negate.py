@@ -1,9 +1,7 @@
 r"""Climb instead of descend."""
 
-from torch import Tensor
-
-from course_lib.optim.decay import Stateless
-from course_lib.optim.transform import Tensors, Transform
+from course_lib.optim.elementwise import stateless
+from course_lib.optim.transform import Transform
 
 
 def negate() -> Transform:
@@ -14,8 +12,4 @@ def negate() -> Transform:
 
     First in a chain this is torch's `maximize=True`: chain(negate(), add_decay(0.1), adam()). Decay still shrinks.
     """
-
-    def update(grads: Tensors, state: Stateless, params: Tensors) -> tuple[list[Tensor], Stateless]:
-        return [-g for g in grads], state  # (1)
-
-    return Transform(lambda params: Stateless(), update)
+    return stateless(lambda g, p: -g)  # (1)

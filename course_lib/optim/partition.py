@@ -16,8 +16,8 @@ class PartitionState(NamedTuple):
 def partition(choose: Callable[[Tensor], bool], first: Transform, second: Transform) -> Transform:
     """Move the parameters that `choose` picks with `first`, all others with `second`.
 
-    What torch does with parameter groups: split(lambda p: p.ndim < 2, adam(), chain(adam(), shrink(1e-5))) decays no
-    bias. `choose` may look at a parameter's shape and dtype, not at its values, which vmap hides.
+    What torch does with parameter groups: partition(lambda p: p.ndim < 2, adam(), adamw()) decays no bias. `choose` may
+    look at a parameter's shape and dtype, not at its values, which vmap hides.
     """
 
     def init(params: Tensors) -> PartitionState:

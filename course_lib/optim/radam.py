@@ -1,29 +1,15 @@
 r"""RAdam: Adam that does not divide by its root before enough gradients have gone into it."""
 
-from typing import NamedTuple
-
-import torch
-from torch import Tensor, zeros_like
-
-from course_lib.optim.transform import Tensors, Transform, require
+from course_lib.optim.adam import AdamState
+from course_lib.optim.elementwise import elementwise, root, where
+from course_lib.optim.transform import Hyper, Numbers, Row, Transform, legal
 
 
-class RadamState(NamedTuple):
-    step: Tensor  # () t, float64
-    mean: list[Tensor]  # m, one for each parameter
-    square: list[Tensor]  # v, one for each parameter
-
-
-def radam(
-    lr: float | Tensor = 1e-3,
-    b1: float | Tensor = 0.9,
-    b2: float | Tensor = 0.999,
-    eps: float | Tensor = 1e-8,
-) -> Transform:
+def radam(lr: Hyper = 1e-3, b1: Hyper = 0.9, b2: Hyper = 0.999, eps: Hyper = 1e-8) -> Transform:
     r"""Liu et al. 2020, algorithm 2, with the threshold and the eps of torch.optim.RAdam.
 
     .. math::
-        m_t &= \beta_1 m_{t-1} + (1 - \beta_1)\, g_t, \quad t = 1, 2, \dots            \qquad (1) \\
+        m_t &= \beta_1 m_{t-1} + (1 - \beta_1)\, g_t                                   \qquad (1) \\
         v_t &= \beta_2 v_{t-1} + (1 - \beta_2)\, g_t^2                                 \qquad (2) \\
         \rho_t &= \rho_\infty - 2 t\, \beta_2^t / (1 - \beta_2^t), \quad
             \rho_\infty = 2 / (1 - \beta_2) - 1                                        \qquad (3) \\
@@ -35,29 +21,22 @@ def radam(
     with m-hat = m / (1 - b1^t). rho counts the gradients that v effectively averages. The paper turns at rho > 4 and
     has no eps; torch adds it before the correction, where `adam` adds it after. At b2 <= 2/3 rho stays below 5, and
     this is momentum.
-
-    lr, eps >= 0; 0 <= b1, b2 < 1; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
     """
-    require("radam: lr", lr)
-    require("radam: b1", b1, below=1)
-    require("radam: b2", b2, below=1)
-    require("radam: eps", eps)
+    legal("radam", lr=lr, b1=b1, b2=b2, eps=eps)
 
-    def init(params: Tensors) -> RadamState:
-        count = torch.zeros((), dtype=torch.float64)
-        return RadamState(count, [zeros_like(p) for p in params], [zeros_like(p) for p in params])
+    def step(t: Numbers, g: Numbers, row: Row, p: Numbers) -> tuple[Numbers, Row]:
+        m, v = row
+        m = b1 * m + (1 - b1) * g  # (1)
+        v = b2 * v + (1 - b2) * g * g  # (2)
+        rho, r = rectification(t, b2)
+        divided = r * root(1 - b2**t) / (root(v) + eps)
+        return -lr * (m / (1 - b1**t)) * where(rho > 5, divided, 1.0), (m, v)  # (5)
 
-    def update(grads: Tensors, state: RadamState, params: Tensors) -> tuple[list[Tensor], RadamState]:
-        t = state.step + 1
-        bias1, bias2 = 1 - b1**t, 1 - b2**t
-        mean = [b1 * m + (1 - b1) * g for m, g in zip(state.mean, grads, strict=True)]  # (1)
-        square = [b2 * v + (1 - b2) * g * g for v, g in zip(state.square, grads, strict=True)]  # (2)
-        limit = 2 / (1 - b2) - 1
-        rho = limit - 2 * t * b2**t / bias2  # (3)
-        r = ((rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho)).sqrt()  # (4)
-        divided = [r * bias2.sqrt() / (v.sqrt() + eps) for v in square]
-        factors = [torch.where(rho > 5, d, torch.ones_like(d)) for d in divided]
-        steps = [-lr * (m / bias1) * f for m, f in zip(mean, factors, strict=True)]  # (5)
-        return [s.to(g.dtype) for s, g in zip(steps, grads, strict=True)], RadamState(t, mean, square)
+    return elementwise(AdamState, step)
 
-    return Transform(init, update)
+
+def rectification(t: Numbers, b2: Hyper) -> tuple[Numbers, Numbers]:
+    """rho_t and r_t, (3) and (4) of `radam`; r_t is meant where rho_t > 5."""
+    limit = 2 / (1 - b2) - 1
+    rho = limit - 2 * t * b2**t / (1 - b2**t)  # (3)
+    return rho, root((rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho))  # (4)

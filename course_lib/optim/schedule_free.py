@@ -2,15 +2,14 @@ r"""Schedule-free learning: an average over the whole run takes the place of the
 
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
-from course_lib.optim.transform import Tensors, Transform, require
+from course_lib.optim.transform import Tensors, Transform, legal, scalar
 
 
 class ScheduleFreeState(NamedTuple):
-    step: Tensor  # () t, float64
-    weight: Tensor  # () sum of the s^2 so far, float64
+    t: Tensor
+    weight: Tensor  # () sum of the s^2 so far
     fast: list[Tensor]  # z, one for each parameter: where the base optimizer stands
     average: list[Tensor]  # x, one for each parameter: the model to evaluate and keep
     base: Any
@@ -29,21 +28,19 @@ def schedule_free(base: Transform, beta: float | Tensor = 0.9, *, warmup: float 
         y_t &= (1 - \beta)\, z_t + \beta\, x_t                                               \qquad (4)
 
     with a warm-up over T steps; without one c_t = 1/t, and x is the mean of all z. Schedule-free SGD is
-    schedule_free(sgd(lr)); schedule-free AdamW is schedule_free(chain(adam(lr, b1=0.0), shrink(lr * decay))), beta in
-    momentum's place: their algorithm 1 but for where eps stands, and s, which there has Adam's sqrt(1 - b2^t) in it.
-    What stands before it in a chain works on gradients; nothing may stand after it, since its steps go to a point, (4).
-
-    0 <= beta < 1, warmup >= 0; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
+    schedule_free(sgd(lr)); schedule-free AdamW is schedule_free(chain(adam(lr, b1=0.0), decoupled_decay(lr * decay))),
+    beta taking momentum's place: their algorithm 1 but for the place of eps, and for s, which there contains Adam's
+    sqrt(1 - b2^t). What comes before it in a chain works on gradients; nothing may come after it, since its steps lead
+    to a point, (4).
     """
-    require("schedule_free: beta", beta, below=1)
-    require("schedule_free: warmup", warmup)
+    legal("schedule_free", beta=beta, warmup=warmup)
 
     def init(params: Tensors) -> ScheduleFreeState:
-        t, weight = (torch.zeros((), dtype=torch.float64) for _ in range(2))
-        return ScheduleFreeState(t, weight, [p.clone() for p in params], [p.clone() for p in params], base.init(params))
+        fast, average = ([p.clone() for p in params] for _ in range(2))
+        return ScheduleFreeState(scalar(params), scalar(params), fast, average, base.init(params))
 
     def update(grads: Tensors, state: ScheduleFreeState, params: Tensors) -> tuple[list[Tensor], ScheduleFreeState]:
-        t = state.step + 1
+        t = state.t + 1
         s = 1 / (warmup / t).clamp_min(1)  # (1)
         weight = state.weight + s * s
         c = s * s / weight

@@ -2,24 +2,18 @@ r"""Gradient descent, with or without momentum, in torch.optim.SGD's convention:
 
 from typing import NamedTuple
 
-import torch
-from torch import Tensor, zeros_like
+from torch import Tensor
 
-from course_lib.optim.transform import Tensors, Transform, is_zero, require
+from course_lib.optim.elementwise import elementwise, stateless, where
+from course_lib.optim.transform import Hyper, Numbers, Row, Transform, is_zero, legal
 
 
 class SgdState(NamedTuple):
-    velocity: list[Tensor]  # v, one for each parameter; empty where beta is the number 0
-    first: Tensor  # () bool: the next gradient is the first
+    t: Tensor
+    velocity: list[Tensor]  # v
 
 
-def sgd(
-    lr: float | Tensor,
-    beta: float | Tensor = 0.0,
-    *,
-    nesterov: bool = False,
-    dampening: float | Tensor = 0.0,
-) -> Transform:
+def sgd(lr: Hyper, beta: Hyper = 0.0, *, nesterov: bool = False, dampening: Hyper = 0.0) -> Transform:
     r"""Heavy ball (Polyak 1964), or Nesterov's variant (Sutskever et al. 2013, eq. 3 and 4) in torch's variables.
 
     .. math::
@@ -31,32 +25,22 @@ def sgd(
     velocity: the same iteration until lr changes; in (2') theta is their look-ahead point. At beta = 0 this is plain
     gradient descent, and keeps no velocity.
 
-    lr >= 0, 0 <= beta < 1, 0 <= dampening < 1; each a number, or a () tensor, which is not checked. Raises ValueError
-    for a number out of range, and where Nesterov is asked for without momentum or with dampening.
+    Raises ValueError also where Nesterov is asked for without momentum or with dampening.
 
     >>> opt, p = sgd(lr=0.5), [torch.tensor([2.0])]
     >>> opt.update([torch.tensor([1.0])], opt.init(p), p)[0]
     [tensor([-0.5000])]
     """
-    require("sgd: lr", lr)
-    require("sgd: beta", beta, below=1)
-    require("sgd: dampening", dampening, below=1)
-    plain, undamped = is_zero(beta), is_zero(dampening)
-    if nesterov and not (undamped and not plain):
+    legal("sgd", lr=lr, beta=beta, dampening=dampening)
+    undamped = is_zero(dampening)
+    if nesterov and not (undamped and not is_zero(beta)):
         raise ValueError(f"sgd: nesterov needs beta above 0 and no dampening, got {beta=}, {dampening=}")
+    if is_zero(beta):
+        return stateless(lambda g, p: -lr * g)  # (2) with v = g
 
-    def init(params: Tensors) -> SgdState:
-        return SgdState([] if plain else [zeros_like(p) for p in params], torch.tensor(True))
+    def step(t: Numbers, g: Numbers, row: Row, p: Numbers) -> tuple[Numbers, Row]:
+        (v,) = row
+        v = beta * v + (g if undamped else where(t == 1, g, (1 - dampening) * g))  # (1)
+        return -lr * (g + beta * v if nesterov else v), (v,)  # (2') (2)
 
-    def update(grads: Tensors, state: SgdState, params: Tensors) -> tuple[list[Tensor], SgdState]:
-        if plain:
-            return [-lr * g for g in grads], state  # (2) with v = g
-        fresh = grads if undamped else [torch.where(state.first, g, (1 - dampening) * g) for g in grads]
-        velocity = [beta * v + g for v, g in zip(state.velocity, fresh, strict=True)]  # (1)
-        if nesterov:
-            steps = [-lr * (g + beta * v) for v, g in zip(velocity, grads, strict=True)]  # (2')
-        else:
-            steps = [-lr * v for v in velocity]  # (2)
-        return steps, SgdState(velocity, torch.zeros_like(state.first))
-
-    return Transform(init, update)
+    return elementwise(SgdState, step)

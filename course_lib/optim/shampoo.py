@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, atleast_1d
 
-from course_lib.optim.transform import Tensors, Transform, require
+from course_lib.optim.transform import Tensors, Transform, legal, require
 
 
 class ShampooState(NamedTuple):
@@ -20,18 +20,16 @@ def shampoo(lr: float | Tensor = 0.1, eps: float = 1e-4) -> Transform:
             \qquad (1) \\
         \Delta_t &= -\eta\, g_t \times_1 H_1^{-1/2k} \times_2 \dots \times_k H_k^{-1/2k}      \qquad (2)
 
-    For a matrix (1) is L + g g^T and R + g^T g, and (2) is L^(-1/4) g R^(-1/4): the algorithm 1 of the paper. A vector
-    has AdaGrad's full matrix; a number is a vector of length one. There is no momentum, and every root is taken anew at
-    every step, n^3 for an axis of n, in float64: meant for small models.
-
-    lr >= 0, a number, or a () tensor, which is not checked; eps >= 1e-30, a number. Raises ValueError otherwise. A
-    gradient that is not finite makes every later step of its parameter NaN.
+    For a matrix (1) is L + g g^T and R + g^T g, and (2) is L^(-1/4) g R^(-1/4): algorithm 1 of the paper. A vector has
+    AdaGrad's full matrix; a number is a vector of length one. There is no momentum, and every root is recomputed at
+    every step, n^3 for an axis of n, in float64: meant for small models. A gradient that is not finite makes every
+    later step of its parameter NaN. eps >= 1e-30 may not be a tensor.
     """
-    require("shampoo: lr", lr)
+    legal("shampoo", lr=lr)
     require("shampoo: eps", eps, low=1e-30)
 
     def init(params: Tensors) -> ShampooState:
-        return ShampooState([[eps * torch.eye(n, dtype=torch.float64) for n in atleast_1d(p).shape] for p in params])
+        return ShampooState([[eps * eye(n, p) for n in atleast_1d(p).shape] for p in params])
 
     def update(grads: Tensors, state: ShampooState, params: Tensors) -> tuple[list[Tensor], ShampooState]:
         steps, after = [], []
@@ -50,10 +48,15 @@ def shampoo(lr: float | Tensor = 0.1, eps: float = 1e-4) -> Transform:
     return Transform(init, update)
 
 
+def eye(n: int, like: Tensor) -> Tensor:
+    """The identity (n, n) in float64, on the device of another tensor."""
+    return torch.eye(n, dtype=torch.float64, device=like.device)
+
+
 def _power(matrix: Tensor, exponent: float, least: float) -> Tensor:
     """A symmetric matrix to a power; NaN where it is not finite.
 
-    Its eigenvalues are at least `least`; what is below the rounding of the largest is noise, and raised to that.
+    Its eigenvalues are at least `least`; those below the rounding of the largest are noise, and raised to it.
     """
     finite = matrix.isfinite().all()
     values, vectors = torch.linalg.eigh(torch.where(finite, matrix, torch.ones_like(matrix)))

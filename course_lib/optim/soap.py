@@ -7,11 +7,12 @@ from torch import Tensor, zeros_like
 
 from course_lib.optim.adam import adam
 from course_lib.optim.partition import partition
-from course_lib.optim.transform import Tensors, Transform, require
+from course_lib.optim.shampoo import eye
+from course_lib.optim.transform import Tensors, Transform, legal, scalar
 
 
 class SoapState(NamedTuple):
-    step: Tensor  # () t, float64
+    t: Tensor
     mean: list[Tensor]  # m, one for each matrix, in the coordinates of the parameters
     square: list[Tensor]  # v, one for each matrix, in those of the bases
     left: list[Tensor]  # L (n, n)
@@ -39,30 +40,24 @@ def soap(
         R \leftarrow \beta_2 R + (1 - \beta_2)\, g_t^\top g_t                            \qquad (4) \\
         P &\leftarrow \operatorname{qr}(L P), \quad Q \leftarrow \operatorname{qr}(R\, Q)  \qquad (5)
 
-    The hats are Adam's bias correction. (5) is a round of the power iteration: it turns P and Q towards eigenvectors
-    without changing their order, on which v relies. The authors take it every tenth step; here it is every one, in
-    float64 and n^3 for an axis of n: meant for small models. They also let the first gradient set the bases and move
+    The hats are Adam's bias correction. (5) is a round of the power iteration: it turns P and Q toward eigenvectors
+    without changing their order, on which v relies. The authors do it every tenth step; here it is done at every one,
+    in float64 and n^3 for an axis of n: meant for small models. They also let the first gradient set the bases and move
     nothing; here P = Q = I at first, so the first step is Adam's. Not in torch.optim.
 
-    In directions that the gradients hardly have, (3) divides little by little, and rounding is no longer small: two
-    runs that differ in the last float32 digit agree to three digits or so.
-
-    lr, eps >= 0; 0 <= b1, b2 < 1; each a number, or a () tensor, which is not checked. Raises ValueError otherwise.
+    In directions in which there is almost no gradient, (3) divides one tiny number by another, and rounding is no
+    longer small: two runs that differ in the last float32 digit agree to about three digits.
     """
-    require("soap: lr", lr)
-    require("soap: b1", b1, below=1)
-    require("soap: b2", b2, below=1)
-    require("soap: eps", eps)
+    legal("soap", lr=lr, b1=b1, b2=b2, eps=eps)
 
     def init(params: Tensors) -> SoapState:
-        eye = [[torch.eye(p.shape[axis], dtype=torch.float64, device=p.device) for p in params] for axis in (0, 1)]
-        count = torch.zeros((), dtype=torch.float64)
-        still = [zeros_like(p, dtype=torch.float64) for p in params]
-        return SoapState(count, still, still, *([zeros_like(e) for e in side] for side in eye), *eye)
+        bases = [[eye(p.shape[axis], p) for p in params] for axis in (0, 1)]
+        mean, square = ([zeros_like(p, dtype=torch.float64) for p in params] for _ in range(2))
+        return SoapState(scalar(params), mean, square, *([zeros_like(e) for e in side] for side in bases), *bases)
 
     def update(grads: Tensors, state: SoapState, params: Tensors) -> tuple[list[Tensor], SoapState]:
-        after = SoapState(state.step + 1, [], [], [], [], [], [])
-        bias1, bias2 = 1 - b1**after.step, 1 - b2**after.step
+        after = SoapState(state.t + 1, [], [], [], [], [], [])
+        bias1, bias2 = 1 - b1**after.t, 1 - b2**after.t
         steps = []
         for grad, m, v, left, right, p, q in zip(grads, *state[1:], strict=True):
             g = grad.double()

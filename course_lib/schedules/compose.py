@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from course_lib.optim import Tensors, Transform
-from course_lib.optim.transform import require
+from course_lib.optim.transform import Numbers, Row, Rule, require, scalar
 
 Number = float | Tensor
 Schedule = Callable[[Any], Any]
@@ -48,7 +48,7 @@ def product(*schedules: Schedule) -> Schedule:
 
 
 class ScheduleState(NamedTuple):
-    step: Tensor  # () t, int64: the number of updates made so far
+    t: Tensor  # () int64: the number of updates made so far
 
 
 def scale_by_schedule(schedule: Schedule) -> Transform:
@@ -59,10 +59,13 @@ def scale_by_schedule(schedule: Schedule) -> Transform:
     """
 
     def update(grads: Tensors, state: ScheduleState, params: Tensors) -> tuple[list[Tensor], ScheduleState]:
-        factor = schedule(state.step)
-        return [(factor * g).to(g.dtype) for g in grads], ScheduleState(state.step + 1)
+        factor = schedule(state.t)
+        return [(factor * g).to(g.dtype) for g in grads], ScheduleState(state.t + 1)
 
-    return Transform(lambda params: ScheduleState(torch.zeros((), dtype=torch.int64)), update)
+    def step(t: Numbers, g: Numbers, row: Row, p: Numbers) -> tuple[Numbers, Row]:
+        return schedule((t - 1).long() if isinstance(t, Tensor) else int(t) - 1) * g, row
+
+    return Transform(lambda params: ScheduleState(scalar(params, dtype=torch.int64)), update, Rule((), step))
 
 
 def check_whole(name: str, value: Any, low: int) -> None:

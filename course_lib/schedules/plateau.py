@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from course_lib.optim import Tensors, Transform
-from course_lib.optim.transform import require
+from course_lib.optim.transform import require, scalar
 from course_lib.schedules.compose import Number, check_whole
 
 
@@ -59,7 +59,7 @@ def reduce_on_plateau(
     check_whole("reduce_on_plateau: cooldown", cooldown, 0)
 
     def init(params: Tensors) -> PlateauState:
-        one = torch.ones((), dtype=torch.float64)
+        one = scalar(params, 1.0)
         return PlateauState(one, one * torch.inf, one * 0, one * 0)
 
     def update(steps: Tensors, state: PlateauState, params: Tensors) -> tuple[list[Tensor], PlateauState]:

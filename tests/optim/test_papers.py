@@ -64,7 +64,7 @@ def test_lion_moves_every_coordinate_by_exactly_lr(scale):
 
 
 def test_amsgrads_rate_never_rises_where_adams_does():
-    """After a spike Adam forgets; AMSGrad divides by the spike for ever."""
+    """After a spike Adam forgets; AMSGrad divides by the spike forever."""
     grads = [100.0] + [1.0] * 400
     after = {m.__name__: np.diff(run(m(0.1, 0.0, 0.9, 0.0), 0.0, grads))[-1] for m in (adam, amsgrad)}
     assert after["adam"] == pytest.approx(-0.1)
@@ -95,6 +95,6 @@ def test_adadeltas_first_step_is_set_by_eps_not_by_the_gradient(scale):
     assert first == pytest.approx(-np.sqrt(1e-6 / 0.1), rel=1e-3)
 
 
-def test_shrink_multiplies_what_it_stands_beside():
+def test_decoupled_decay_multiplies_what_it_stands_beside():
     still = run(chain(sgd(0.0), decoupled_decay(0.25)), 1.0, [5.0, 5.0])
     assert list(still) == [1, 0.75, 0.75**2]

@@ -169,7 +169,7 @@ def landing(base: Transform, steps: int) -> Transform:
 
     def update(grads: Tensors, state, params: Tensors):
         moves, state = base.update(grads, state, params)
-        last = state.step == steps
+        last = state.t == steps
         return [torch.where(last, x - p, m) for m, x, p in zip(moves, state.average, params, strict=True)], state
 
     return Transform(base.init, update)
