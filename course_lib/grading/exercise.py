@@ -70,7 +70,7 @@ class _Version(NamedTuple):
 Answer = Outputs | _Crash
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Exercise:
     """Called with the learner's function it returns a Verdict.
 
@@ -89,6 +89,9 @@ class Exercise:
     tolerance: float = 1e-5
     conventions: Sequence[Convention] = ()
     oracle: Callable[..., Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"the check of {self.title}: hand it your function"
 
     def __call__(self, fn: Any) -> Verdict:
         if fn is ... or fn is None or does_nothing(fn):

@@ -5,12 +5,10 @@ import pytest
 
 from tests.lectures.adaptive import test_exercises as adaptive
 from tests.lectures.backprop import test_exercises as backprop
-from tests.lectures.learning_rate import test_exercises as learning_rate
 
 LECTURES = (
     backprop,
     adaptive,
-    learning_rate,
 )
 ALL = [(check, mutant) for lecture in LECTURES for check, known in lecture.EXERCISES.items() for mutant in known]
 

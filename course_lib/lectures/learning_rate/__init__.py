@@ -1,9 +1,13 @@
 """What lecture 05 calls."""
 
 from course_lib.lectures.learning_rate.decay import decay_gain, miscounted_schedule
-from course_lib.lectures.learning_rate.exercises import check_sgdr, check_warmup_cosine
-from course_lib.lectures.learning_rate.exercises_plateau import check_plateau
-from course_lib.lectures.learning_rate.exercises_rules import check_scaled_lr, check_suggest
+from course_lib.lectures.learning_rate.exercises import (
+    check_plateau,
+    check_scaled_lr,
+    check_sgdr,
+    check_suggest,
+    check_warmup_cosine,
+)
 from course_lib.lectures.learning_rate.lr_finder import finder_trial, range_curves
 from course_lib.lectures.learning_rate.plateau import patience_sweep, plateau
 from course_lib.lectures.learning_rate.restarts import restarts
