@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 
 from tests.lectures.adaptive import test_exercises as adaptive
-from tests.lectures.backprop import test_exercises as backprop
 
-LECTURES = (
-    backprop,
-    adaptive,
-)
+LECTURES = (adaptive,)
 ALL = [(check, mutant) for lecture in LECTURES for check, known in lecture.EXERCISES.items() for mutant in known]
 
 

@@ -2,9 +2,12 @@
 
 from course_lib.lectures.backprop.costs import checkpoint_memory, gradient_cost, network
 from course_lib.lectures.backprop.engine import digits_training, two_engines
-from course_lib.lectures.backprop.exercises import check_matmul
-from course_lib.lectures.backprop.exercises_norms import check_batchnorm, check_layernorm, check_norm
-from course_lib.lectures.backprop.exercises_softmax import check_softmax_cross_entropy
+from course_lib.lectures.backprop.exercises import (
+    check_batchnorm,
+    check_layernorm,
+    check_matmul,
+    check_softmax_cross_entropy,
+)
 from course_lib.lectures.backprop.gradient_check import difference_error, where_trap
 from course_lib.lectures.backprop.graph import (
     chain_shrinkage,
@@ -19,7 +22,6 @@ __all__ = [
     "check_batchnorm",
     "check_layernorm",
     "check_matmul",
-    "check_norm",
     "check_softmax_cross_entropy",
     "checkpoint_memory",
     "difference_error",
