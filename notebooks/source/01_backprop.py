@@ -21,7 +21,7 @@ import torch
 from course_lib.autograd import Array, Value, gradient_gaps
 from course_lib.lectures import backprop as lab
 from course_lib.ranges import Choice, Log
-from course_lib.widgets import Curve, explore, picture, predict, questions
+from course_lib.widgets import Curve, explore, predict, questions
 
 # %% [markdown]
 # ## 1.1  What must a computer remember to differentiate?
@@ -75,7 +75,7 @@ a, b, c = Number(2.0), Number(-1.5), Number(0.5)
 # *neuron* (a sum of weighted inputs, bent by a curve), and make its input large.
 
 # %%
-graph = explore(lab.expression_graph, lab.draw_expression_graph)
+graph = explore(lab.expression_graph)
 graph
 
 # %% [markdown]
@@ -107,7 +107,7 @@ steepest.reveal("b")
 # long would `send` above take to walk them, at ten million paths a second?
 
 # %%
-picture(lab.expression_graph("a*a + a*b", a=2.0, b=-1.5), lab.draw_expression_graph)
+lab.expression_graph("a*a + a*b", a=2.0, b=-1.5)
 
 # %%
 x = Value(1.0)

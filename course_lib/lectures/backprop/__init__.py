@@ -8,10 +8,10 @@ from course_lib.lectures.backprop.exercises import (
     check_matmul,
     check_softmax_cross_entropy,
 )
+from course_lib.lectures.backprop.expression_graph import expression_graph
 from course_lib.lectures.backprop.gradient_check import difference_error, where_trap
 from course_lib.lectures.backprop.graph import (
     chain_shrinkage,
-    expression_graph,
     repeated_backward,
     split_batch,
     torch_agreement,

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import torch
-from matplotlib.colors import LogNorm
 from numpy.typing import NDArray
 from torch import Tensor
 
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
 from course_lib.results import Result
-from course_lib.style import BLUE, INK, ORANGE, RED
+from course_lib.style import BLUE, INK, ORANGE, RED, log_colors
 from course_lib.trials import single_threaded
 from course_lib.trials.stacked import handwriting
 
@@ -186,7 +185,7 @@ class Plane(Result):
         left, right = figure.subplots(1, 2, width_ratios=(1.1, 1))
         left.set(xlabel="first direction", ylabel="second direction")
         left.grid(False)
-        norm = LogNorm(1e-2, 1e2)
+        norm = log_colors(1e-2, 1e2)
         picture = left.imshow(
             np.ones((25, 25)),
             origin="lower",

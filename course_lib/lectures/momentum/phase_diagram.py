@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from matplotlib import colormaps
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from course_lib.lectures.momentum.recurrence import (
@@ -20,11 +18,13 @@ from course_lib.lectures.momentum.recurrence import (
 )
 from course_lib.ranges import Linear, Log, Progress, experiment, no_progress
 from course_lib.results import Result
-from course_lib.style import BLUE, GREEN, GREY, INK, LINES, ORANGE, RED
+from course_lib.style import BLUE, GREEN, GREY, INK, LINES, ORANGE, RED, rate_colors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+CIRCLE = np.exp(1j * np.linspace(0, 2 * np.pi, 200))
+WHITE = "#FFFFFF"
 Array = NDArray[np.float64]
 Method = Literal["heavy ball", "Nesterov"]
 LRS, BETAS = np.geomspace(1e-3, 5, 100), np.linspace(0, 0.99, 60)  # the phase diagram's grid
@@ -158,11 +158,13 @@ class Phase(Result):
         left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
         left.set(xlabel=r"$\eta\lambda$", ylabel=r"momentum $\beta$", xscale="log", xlim=(1e-3, 5), ylim=(0, 0.99))
         left.grid(False)
-        mesh = left.pcolormesh(self.lrs, self.betas, self.rates, cmap=RATES, vmin=0, vmax=1, rasterized=True)
+        mesh = left.pcolormesh(self.lrs, self.betas, self.rates, cmap=rate_colors(), vmin=0, vmax=1, rasterized=True)
         bar = figure.colorbar(mesh, ax=left, extend="max", label="error left after a step / before, measured")
         bar.ax.set_label("<colorbar>")
         (here,) = left.plot([], [], "o", color=WHITE, mec=INK, ms=8, mew=1.5)
-        borders = [Line2D([], [], color=RED, lw=2), Line2D([], [], color=WHITE, lw=1.5, ls="--")]
+        borders = [
+            left.plot([], [], **look)[0] for look in ({"color": RED, "lw": 2}, {"color": WHITE, "lw": 1.5, "ls": "--"})
+        ]
         legend = left.legend(
             borders, ["diverges beyond", "complex pair inside"], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2
         )
@@ -254,7 +256,7 @@ class Tuning(Result):
         ax.set(xlabel=r"learning rate $\eta$, in units of $1/L$", ylabel=r"momentum $\beta$")
         ax.set(xlim=(0.02, 4), ylim=(0, 0.99))
         ax.grid(False)
-        mesh = ax.pcolormesh(self.lrs, self.betas, self.rates, cmap=RATES, vmin=0, vmax=1, rasterized=True)
+        mesh = ax.pcolormesh(self.lrs, self.betas, self.rates, cmap=rate_colors(), vmin=0, vmax=1, rasterized=True)
         bar = figure.colorbar(mesh, ax=ax, extend="max", label="error left after a step / before, measured")
         bar.ax.set_label("<colorbar>")
         (plain,) = ax.plot([], [], "s", color=WHITE, mec=INK, ms=8, clip_on=False, label="fastest without momentum")
@@ -348,12 +350,3 @@ def _steps_to(share: float, lr: float, beta: float, method: str, spectrum: Array
         if not far[steps // 2 :].any():
             return int(np.flatnonzero(far)[-1]) + 1
         steps *= 2
-
-
-CIRCLE = np.exp(1j * np.linspace(0, 2 * np.pi, 200))
-
-
-WHITE = "#FFFFFF"
-
-
-RATES = colormaps["cividis"].with_extremes(over="#F2B8A0")  # above 1, where runs diverge

@@ -11,13 +11,12 @@ import torch
 from numpy.typing import NDArray
 
 from course_lib.errors import ContractError, describe
-from course_lib.lectures.momentum.phase_diagram import RATES
 from course_lib.lectures.momentum.recurrence import fitted_rate, spectral_radius
 from course_lib.optim import sgd
 from course_lib.optim.contract import checked
 from course_lib.ranges import Progress, experiment, no_progress
 from course_lib.results import Result
-from course_lib.style import INK, RED
+from course_lib.style import INK, RED, rate_colors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,7 +73,7 @@ class OwnPhase(Result):
         for ax in axes:
             ax.set(xlabel=r"$\eta\lambda$", ylabel=r"momentum $\beta$", xscale="log")
             ax.grid(False)
-            meshes.append(ax.pcolormesh(self.lrs, self.betas, self.rates, cmap=RATES, vmin=0, vmax=1))
+            meshes.append(ax.pcolormesh(self.lrs, self.betas, self.rates, cmap=rate_colors(), vmin=0, vmax=1))
         bar = figure.colorbar(meshes[0], ax=axes, extend="max", label="error left after a step / before")
         bar.ax.set_label("<colorbar>")
         edges: list[Any] = []

@@ -12,17 +12,10 @@ from matplotlib.figure import Figure
 from course_lib.autograd import Array, checkpoint
 from course_lib.lectures.backprop.costs import FUNCTIONS, checkpoint_memory, gradient_cost
 from course_lib.lectures.backprop.engine import digits_training, two_engines
+from course_lib.lectures.backprop.expression_graph import EXPRESSIONS, expression_graph
 from course_lib.lectures.backprop.gradient_check import HALVES, difference_error, where_trap
-from course_lib.lectures.backprop.graph import (
-    EXPRESSIONS,
-    chain_shrinkage,
-    draw_expression_graph,
-    expression_graph,
-    numerals,
-    repeated_backward,
-    split_batch,
-    torch_agreement,
-)
+from course_lib.lectures.backprop.graph import chain_shrinkage, repeated_backward, split_batch, torch_agreement
+from course_lib.style import numerals
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
@@ -201,7 +194,7 @@ def test_illegal_settings_are_refused(call, says):
 
 
 def test_the_graph_keeps_its_artists_while_the_numbers_move():
-    redraw = draw_expression_graph(expression_graph(), Figure((7, 3.4)))
+    redraw = expression_graph().draw(Figure((7, 3.4)))
     first, second = redraw(expression_graph(a=1.0)), redraw(expression_graph(a=-2.0))
     assert first is second
     assert redraw(expression_graph("a*a + a*b")) is not first
