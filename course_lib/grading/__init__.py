@@ -2,6 +2,6 @@
 
 from course_lib.grading.exercise import Case, Convention, Exercise, Mistake
 from course_lib.grading.mutate import mutate
-from course_lib.grading.verdict import Mutant, Verdict, judge
+from course_lib.grading.verdict import Verdict
 
-__all__ = ["Case", "Convention", "Exercise", "Mistake", "Mutant", "Verdict", "judge", "mutate"]
+__all__ = ["Case", "Convention", "Exercise", "Mistake", "Verdict", "mutate"]

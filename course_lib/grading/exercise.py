@@ -175,7 +175,7 @@ class Exercise:
         else:
             if found:
                 return tuple(found.values()), ""
-        both = {tuple(m.name for m in v.mistakes): v.mistakes for v in self._doubles if self._fits(v, got).all()}
+        both = {tuple(m.name for m in v.mistakes): v.mistakes for v in self._doubles if self._is(v, got)}
         if len(both) == 1:
             return next(iter(both.values())), ""
         return (), " or ".join(f"({' and '.join(names)})" for names in sorted(both))
@@ -198,9 +198,10 @@ class Exercise:
         return list(self._versions(2))
 
     def _versions(self, count: int) -> Iterator[_Version]:
-        """Every way to make `count` mistakes at once; two functions, or edits of one place, cannot be combined."""
+        """Ways to make `count` mistakes at once: of two, the first three ways of each; edits of one place exclude
+        each other, and functions cannot be combined."""
         for mistakes in combinations(self.mistakes, count):
-            for ways in product(*(mistake.ways for mistake in mistakes)):
+            for ways in product(*(mistake.ways if count == 1 else mistake.ways[:3] for mistake in mistakes)):
                 if callable(ways[0]) or callable(ways[-1]):
                     if count == 1:
                         yield _Version(mistakes, ways[0])  # type: ignore[arg-type]
@@ -263,6 +264,17 @@ class Exercise:
             if not fits.any():
                 break
         return fits
+
+    def _is(self, version: _Version, got: list[Answer]) -> bool:
+        """Whether all outputs of the version are the learner's in every case."""
+        for number, mine in enumerate(got):
+            theirs = self._answer(version.function, number)
+            if isinstance(mine, _Crash) or isinstance(theirs, _Crash):
+                if not (isinstance(mine, _Crash) and isinstance(theirs, _Crash) and mine.kind is theirs.kind):
+                    return False
+            elif not all(map(self._same, mine, theirs)):
+                return False
+        return True
 
     def _evidence(self, got: list[Answer]) -> str:
         """The first case that differs, in words."""

@@ -4,6 +4,7 @@ import inspect
 import linecache
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -39,9 +40,15 @@ def mutate(function: Callable[..., Any], *edits: Edit) -> Callable[..., Any]:
     The copy sees the names of the function's module. Raises what `edited` raises, and SyntaxError where the edits leave
     no Python.
     """
-    source = edited(textwrap.dedent(inspect.getsource(function)), edits)
+    source = edited(source_of(function), edits)
     place = f"<{function.__name__} with {list(edits)}>"
     linecache.cache[place] = len(source), None, source.splitlines(keepends=True), place
     names = function.__globals__ | {"__name__": "mutated"}
     exec(compile(source, place, "exec"), names)
     return names[function.__name__]
+
+
+@lru_cache
+def source_of(function: Callable[..., Any]) -> str:
+    """The source of a function, at the margin."""
+    return textwrap.dedent(inspect.getsource(function))

@@ -3,8 +3,13 @@
 from course_lib.lectures.adaptive.adam_step import first_steps, longest_after_a_rise, memory, rescaled
 from course_lib.lectures.adaptive.counterexample import adam_counterexample, counterexample_map
 from course_lib.lectures.adaptive.digits_race import digits_race
-from course_lib.lectures.adaptive.exercises import check_adagrad_step, check_adam, check_adamw, check_rmsprop
-from course_lib.lectures.adaptive.exercises_amsgrad import check_amsgrad_step
+from course_lib.lectures.adaptive.exercises import (
+    check_adagrad_step,
+    check_adam,
+    check_adamw,
+    check_amsgrad_step,
+    check_rmsprop,
+)
 from course_lib.lectures.adaptive.frontier import matrix_race, recent_optimizers
 from course_lib.lectures.adaptive.rare_features import rare_features
 from course_lib.lectures.adaptive.tuning import TASKS, generalization_gap, momentum, tuning_gain

@@ -4,18 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.lectures.adaptive.exercises import (
-    ADAGRAD_MUTANTS,
-    adagrad,
-    adagrad_but,
-    check_adagrad_step,
-    check_amsgrad_step,
-)
-from course_lib.lectures.adaptive.exercises_amsgrad import amsgrad
-from course_lib.lectures.adaptive.exercises_amsgrad_adam import amsgrad_but
-from course_lib.lectures.adaptive.exercises_amsgrad_mutants import AMSGRAD_MUTANTS
+from course_lib.lectures.adaptive import check_adagrad_step, check_amsgrad_step
 
-EXERCISES = {check_adagrad_step: ADAGRAD_MUTANTS, check_amsgrad_step: AMSGRAD_MUTANTS}
 ADAGRAD = """
 def mine(theta, total, grad, lr, eps):
     s = total + grad**2
@@ -143,7 +133,7 @@ EDITS = [(check_adagrad_step, ADAGRAD, *e) for e in ADAGRAD_EDITS] + [
 
 
 @pytest.mark.parametrize(
-    ("check", "source", "mistake", "edits"), EDITS, ids=[f"{c.__name__}: {m}" for c, _, m, _ in EDITS]
+    ("check", "source", "mistake", "edits"), EDITS, ids=[f"{c.title}: {m}" for c, _, m, _ in EDITS]
 )
 def test_a_mistake_in_a_learner_s_own_code_is_named(check, source, mistake, edits):
     verdict = check(written(source, *edits))
@@ -152,28 +142,48 @@ def test_a_mistake_in_a_learner_s_own_code_is_named(check, source, mistake, edit
 
 def test_the_new_peak_used_and_the_old_one_returned_is_not_taken_for_an_old_v():
     verdict = check_amsgrad_step(written(AMSGRAD, ("v, u\n", "v, peak\n")))
-    assert verdict.message.startswith("The step takes the new peak, and the old one is returned")
+    assert verdict.message.startswith("The step takes the new peak, but the old one is returned")
     assert "gradient" not in verdict.message
 
 
 @pytest.mark.parametrize(
-    ("check", "doubly_wrong"),
+    ("check", "doubly_wrong", "names"),
     [
-        (check_adagrad_step, lambda t, s, g, lr, eps: (t + lr * g / (s + g**2 + eps), s + g**2)),
+        (
+            check_adagrad_step,
+            lambda t, s, g, lr, eps: (t + lr * g / (s + g**2 + eps), s + g**2),
+            "no root; uphill",
+        ),
         (
             check_amsgrad_step,
             lambda th, m, s, p, g, t, lr, b1, b2, eps: (th + lr * g / (np.sqrt(p) + eps), b1 * m + g, s + g**2, p + s),
+            "",
         ),
-        (check_adagrad_step, written(ADAGRAD, ("lr * grad", "grad"), ("(np.sqrt(s) + eps)", "np.sqrt(s) + eps"))),
-        (check_adagrad_step, written(ADAGRAD, ("total + grad**2", "grad**2"), ("theta - lr", "theta + lr"))),
-        (check_amsgrad_step, written(AMSGRAD, ("m / (1 - b1**t)", "m"), ("theta - step", "theta + step"))),
-        (check_amsgrad_step, written(AMSGRAD, ("np.maximum(peak, v)", "np.maximum(peak, grad**2)"), ("u_hat)", "u)"))),
+        (
+            check_adagrad_step,
+            written(ADAGRAD, ("lr * grad", "grad"), ("(np.sqrt(s) + eps)", "np.sqrt(s) + eps")),
+            "",
+        ),
+        (
+            check_adagrad_step,
+            written(ADAGRAD, ("total + grad**2", "grad**2"), ("theta - lr", "theta + lr")),
+            "old sum dropped; uphill",
+        ),
+        (
+            check_amsgrad_step,
+            written(AMSGRAD, ("m / (1 - b1**t)", "m"), ("theta - step", "theta + step")),
+            "bias correction of v alone; sign of the update",
+        ),
+        (
+            check_amsgrad_step,
+            written(AMSGRAD, ("np.maximum(peak, v)", "np.maximum(peak, grad**2)"), ("u_hat)", "u)")),
+            "peak of the squares; bias correction of m alone",
+        ),
     ],
 )
-def test_two_mistakes_at_once_get_no_wrong_name(check, doubly_wrong):
+def test_two_mistakes_at_once_are_both_named_or_neither(check, doubly_wrong, names):
     verdict = check(doubly_wrong)
-    assert (verdict.status, verdict.mistake) == ("wrong", "")
-    assert "not in a way the check knows" in verdict.message or "becomes NaN" in verdict.message
+    assert (verdict.status, verdict.mistake) == ("wrong", names), verdict
 
 
 def test_two_mistakes_that_show_in_different_results_are_both_named():
@@ -181,19 +191,6 @@ def test_two_mistakes_that_show_in_different_results_are_both_named():
     assert verdict.mistake == "sign of the update; old m returned"
     verdict = check_adagrad_step(written(ADAGRAD, (" + eps", ""), ("), s", "), total")))
     assert verdict.mistake == "eps left out; sum not kept"
-
-
-@pytest.mark.parametrize(("right", "but", "sizes"), [(adagrad, adagrad_but, 3), (amsgrad, amsgrad_but, 5)])
-def test_a_recipe_without_a_changed_line_is_the_reference(right, but, sizes):
-    random = np.random.default_rng(0)
-    arrays = random.uniform(0.1, 2.0, size=(sizes, 4))
-    numbers = (0.1, 1e-3) if right is adagrad else (3, 0.1, 0.9, 0.99, 1e-3)
-    np.testing.assert_allclose(but()(*arrays, *numbers), right(*arrays, *numbers), rtol=1e-13)
-
-
-def test_a_line_that_the_recipe_has_not_is_refused():
-    with pytest.raises(TypeError, match="recipe: lines must be among s, below, new, out, got 'root'"):
-        adagrad_but(root=lambda a: a.s)
 
 
 def test_a_sum_changed_in_place_is_named():
