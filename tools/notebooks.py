@@ -1,7 +1,10 @@
-"""Write the notebooks from their sources: a learner's edition, solutions blank, and a solved one.
+"""Write the notebooks from their sources: a learner's edition, solutions blank, a solved one, and its exercises alone.
 
-    python -m tools.notebooks            write notebooks/NN_topic.ipynb and build/solved/NN_topic.ipynb
-    python -m tools.notebooks --check    write build/solved only; fail where a learner's edition differs from its source
+    python -m tools.notebooks            write notebooks/, build/solved/ and build/exercises/, an NN_topic.ipynb each
+    python -m tools.notebooks --check    write build/ only; fail where a learner's edition differs from its source
+
+The tests run a learner's edition whole. Of the solved one they run what it adds, `build/exercises`: the exercises and
+their checks, after the imports and the cells that an exercise needs.
 
 A learner's edition carries a stamp of its own cells. A file that no longer matches its stamp was edited and is never
 written over: the new edition goes beside it. Exit status: 0 all written or equal, 1 an edited copy or a difference, 2 a
@@ -21,8 +24,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from tools.source import SourceError, read_source, sources
+from tools.source import SourceError, read_source, sources, tags_of
 
+KEPT = {"needed", "exercise", "exercise-check"}
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 MARK_LINE = re.compile(r"^\s*### (BEGIN|END) (SOLUTION|HIDDEN TESTS)\n?", flags=re.MULTILINE)
 
@@ -66,6 +70,18 @@ def solved_edition(notebook: NotebookNode) -> NotebookNode:
     return edition
 
 
+def exercises_edition(notebook: NotebookNode) -> NotebookNode:
+    """Of the solved edition the first code cell, the cells tagged "needed", and the exercises with their checks."""
+    edition = solved_edition(notebook)
+    edition.cells = exercise_cells(edition.cells)
+    return edition
+
+
+def exercise_cells(cells: list[NotebookNode]) -> list[NotebookNode]:
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    return [cell for k, cell in enumerate(code) if k == 0 or KEPT & set(tags_of(cell))]
+
+
 def text_of(notebook: NotebookNode) -> str:
     nbformat.validate(notebook)
     return nbformat.writes(notebook, version=nbformat.NO_CONVERT) + "\n"
@@ -103,6 +119,7 @@ def build(root: Path, *, check: bool = False) -> list[str]:
         notebook, name = read_source(source), f"{source.stem}.ipynb"
         known.add(name)
         write(root / "build/solved" / name, text_of(solved_edition(notebook)))
+        write(root / "build/exercises" / name, text_of(exercises_edition(notebook)))
         learner, text = root / "notebooks" / name, text_of(learner_edition(notebook))
         if not check:
             place = write_learner(learner, text)

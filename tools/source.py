@@ -8,7 +8,8 @@ import jupytext
 from nbformat import NotebookNode
 
 SOURCES = Path("notebooks/source")
-TAGS = {"predict", "check", "exercise", "exercise-check", "build", "raises-exception"}
+TAGS = {"predict", "build", "run", "claim", "check", "exercise", "exercise-check", "needed", "raises-exception"}
+"""`needed`: an exercise uses what the cell defines. `check` is the old name of `claim`."""
 MARKS = {"exercise": "SOLUTION", "exercise-check": "HIDDEN TESTS"}
 CELL = re.compile(r"# %%(?P<markdown> \[markdown\])?(?: tags=(?P<tags>\[.*\]))?\s*")
 
