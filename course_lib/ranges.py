@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
+from course_lib.recall import recalled
+
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
@@ -85,6 +87,7 @@ class Choice:
 
 
 Control = Linear | Integer | Choice
+HOOKS = {"progress", "preview"}
 
 
 def controls_of(function: Callable) -> dict[str, Control]:
@@ -105,18 +108,24 @@ def controls_of(function: Callable) -> dict[str, Control]:
 
 
 def experiment(function: Callable[P, R]) -> Callable[P, R]:
-    """Refuse illegal arguments before the experiment runs.
+    """Refuse illegal arguments before the experiment runs. The results of a slow one, which takes `progress`, are kept:
+    called again with the same arguments and no hook, it returns what it returned before.
 
     Raises ValueError naming the parameter, what it may be and what was given.
     """
     signature, controls = inspect.signature(function), controls_of(function)
+    slow = "progress" in signature.parameters
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = signature.bind(*args, **kwargs).arguments
+        call = signature.bind(*args, **kwargs)
+        given = call.arguments
         for name, control in controls.items():
             if name in given and not control.contains(given[name]):
                 raise ValueError(f"{function.__name__}: {name} must be {control}, got {given[name]!r}")
+        if slow and not HOOKS & given.keys():
+            call.apply_defaults()
+            return recalled(function, {name: value for name, value in call.arguments.items() if name not in HOOKS})
         return function(*args, **kwargs)
 
     return checked

@@ -25,15 +25,14 @@ def recalled(function: Callable[..., R], arguments: Mapping[str, Any]) -> R:
     key = key_of(function, arguments)
     if key is None:
         return function(**arguments)
-    if key not in _held:
-        _held[key] = stored(key, lambda: function(**arguments))
-        while len(_held) > HELD:
-            _held.popitem(last=False)
-    _held.move_to_end(key)
-    return _held[key]
+    result: R = _held.pop(key) if key in _held else stored(key, lambda: function(**arguments))
+    _held[key] = result
+    if len(_held) > HELD:
+        _held.popitem(last=False)
+    return result
 
 
-def key_of(function: Callable, arguments: Mapping[str, Any]) -> str | None:
+def key_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> str | None:
     """A digest of the call and of the package's code.
 
     None if the function is not the package's, or if a name cannot stand for an argument: a lambda, or something typed
@@ -62,7 +61,8 @@ def stored(key: str, compute: Callable[[], R]) -> R:
         return compute()
     path = Path(folder) / f"{key}.pickle"
     if path.exists():
-        return pickle.loads(path.read_bytes())
+        result: R = pickle.loads(path.read_bytes())
+        return result
     result = compute()
     try:
         kept = pickle.dumps(result)

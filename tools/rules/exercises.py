@@ -44,7 +44,9 @@ def solution(source: str) -> ast.AST:
     """The lines between the marks."""
     lines = "\n".join(SOLUTION.findall(source))
     indent = min((len(line) - len(line.lstrip()) for line in lines.splitlines() if line.strip()), default=0)
-    return parse("def solution():\n" + "\n".join(f"    {line[indent:]}" for line in lines.splitlines())) or ast.Module([], [])
+    return parse("def solution():\n" + "\n".join(f"    {line[indent:]}" for line in lines.splitlines())) or ast.Module(
+        [], []
+    )
 
 
 def work(tree: ast.AST) -> set[str]:
