@@ -52,100 +52,100 @@ class Array:
     def shape(self) -> tuple[int, ...]:
         return self.data.shape
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> "Array":
         return node("+", self.data + value(other), (self, lambda g: g), (other, lambda g: g))
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> "Array":
         return node("-", self.data - value(other), (self, lambda g: g), (other, lambda g: -g))
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> "Array":
         a, b = self.data, value(other)
         return node("*", a * b, (self, lambda g: g * b), (other, lambda g: g * a))
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: Any) -> "Array":
         a, b = self.data, value(other)
         return node("/", a / b, (self, lambda g: g / b), (other, lambda g: -g * a / (b * b)))
 
-    def __matmul__(self, other):
+    def __matmul__(self, other: Any) -> "Array":
         a, b = matrices(self, other)
         return node("@", a @ b, (self, lambda g: g @ b.swapaxes(-1, -2)), (other, lambda g: a.swapaxes(-1, -2) @ g))
 
-    def __pow__(self, n):
+    def __pow__(self, n: Any) -> "Array":
         a = self.data
         if not isinstance(n, Real):
             raise TypeError(f"Array ** n: n must be a number, got {type(n).__name__}")
         return node(f"**{n:g}", a**n, (self, lambda g: g * (n * a ** (n - 1) if n else 0.0)))
 
-    def exp(self):
+    def exp(self) -> "Array":
         e = np.exp(self.data)
         return node("exp", e, (self, lambda g: g * e))
 
-    def log(self):
+    def log(self) -> "Array":
         a = self.data
         return node("log", np.log(a), (self, lambda g: g / a))
 
-    def sqrt(self):
+    def sqrt(self) -> "Array":
         r = np.sqrt(self.data)
         return node("sqrt", r, (self, lambda g: g * (0.5 / r)))
 
-    def sin(self):
+    def sin(self) -> "Array":
         a = self.data
         return node("sin", np.sin(a), (self, lambda g: g * np.cos(a)))
 
-    def tanh(self):
+    def tanh(self) -> "Array":
         t = np.tanh(self.data)
         return node("tanh", t, (self, lambda g: g * (1 - t * t)))
 
-    def sigmoid(self):
+    def sigmoid(self) -> "Array":
         s = 0.5 * (1 + np.tanh(0.5 * self.data))
         return node("sigmoid", s, (self, lambda g: g * (s * (1 - s))))
 
-    def relu(self):
+    def relu(self) -> "Array":
         r = np.maximum(self.data, 0)
         return node("relu", r, (self, lambda g: g * (r > 0)))
 
-    def sum(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False):
+    def sum(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> "Array":
         a = self.data
 
-        def spread(g):
+        def spread(g: np.ndarray) -> np.ndarray:
             g = g if keepdims or axis is None else np.expand_dims(g, axis)
             return np.broadcast_to(g, a.shape)
 
         return node("sum", a.sum(axis=axis, keepdims=keepdims), (self, spread))
 
-    def mean(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False):
+    def mean(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> "Array":
         total = self.sum(axis, keepdims)
         return total / (self.data.size / max(total.data.size, 1))
 
-    def reshape(self, *shape: int):
+    def reshape(self, *shape: int) -> "Array":
         a = self.data
         return node("reshape", a.reshape(*shape), (self, lambda g: g.reshape(a.shape)))
 
-    def swapaxes(self, i: int = -1, j: int = -2):
+    def swapaxes(self, i: int = -1, j: int = -2) -> "Array":
         return node("swapaxes", self.data.swapaxes(i, j), (self, lambda g: g.swapaxes(i, j)))
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> "Array":
         a = self.data
 
-        def put(g):
+        def put(g: np.ndarray) -> np.ndarray:
             into = np.zeros_like(a)
             np.add.at(into, index, g)  # an entry taken twice gets both shares
             return into
 
         return node("[]", a[index], (self, put))
 
-    def __neg__(self):
+    def __neg__(self) -> "Array":
         return node("-", -self.data, (self, lambda g: -g))
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Any) -> "Array":
         return Array(other) - self
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: Any) -> "Array":
         return Array(other) / self
 
-    def __rmatmul__(self, other):
+    def __rmatmul__(self, other: Any) -> "Array":
         a, b = matrices(other, self)
         return node("@", a @ b, (self, lambda g: a.swapaxes(-1, -2) @ g))
 

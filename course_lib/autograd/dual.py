@@ -28,38 +28,38 @@ class Dual:
     def __init__(self, value: Any, tangent: Any = 0.0):
         self.value, self.tangent = value, tangent
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> "Dual":
         if not isinstance(other, Dual):
             return Dual(self.value + other, self.tangent)
         return Dual(self.value + other.value, self.tangent + other.tangent)  # (1)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> "Dual":
         if not isinstance(other, Dual):
             return Dual(self.value * other, self.tangent * other)
         return Dual(self.value * other.value, self.tangent * other.value + self.value * other.tangent)  # (2)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> "Dual":
         if not isinstance(other, Dual):
             return Dual(self.value - other, self.tangent)
         return Dual(self.value - other.value, self.tangent - other.tangent)  # (1)
 
-    def __pow__(self, n):
+    def __pow__(self, n: Any) -> "Dual":
         return Dual(self.value**n, n * self.value ** (n - 1) * self.tangent)  # (3)
 
-    def exp(self):
+    def exp(self) -> "Dual":
         e = math.exp(self.value)
         return Dual(e, e * self.tangent)  # (3)
 
-    def tanh(self):
+    def tanh(self) -> "Dual":
         t = math.tanh(self.value)
         return Dual(t, (1 - t * t) * self.tangent)  # (3)
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __neg__(self):
+    def __neg__(self) -> "Dual":
         return Dual(-self.value, -self.tangent)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Any) -> "Dual":
         return Dual(other - self.value, -self.tangent)
 
     def __repr__(self) -> str:

@@ -44,7 +44,7 @@ def gradient_gaps(f: Callable[..., Array], inputs: Sequence[np.ndarray], h: floa
     f(*leaves).backward()
 
     def gap(k: int) -> float:
-        def alone(x):
+        def alone(x: Array) -> float:
             return float(f(*(x if i == k else leaf.data for i, leaf in enumerate(leaves))).data)
 
         exact = np.zeros(leaves[k].shape) if leaves[k].grad is None else leaves[k].grad

@@ -13,7 +13,7 @@ def checkpoint(f: Callable[[Array], Array], x: Array) -> Array:
     Leaves that f uses besides x get their gradients as well. f must give the same result when it is called again.
     """
 
-    def pull(g):
+    def pull(g: np.ndarray) -> np.ndarray:
         again = Array(x.data)
         f(again).backward(g)
         return np.zeros_like(x.data) if again.grad is None else again.grad

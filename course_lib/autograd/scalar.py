@@ -41,62 +41,62 @@ class Value:
         self.parents, self.slopes = parents, slopes
         self.born = _clock()
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> "Value":
         other = other if isinstance(other, Value) else Value(other)
         return Value(self.data + other.data, (self, other), (1.0, 1.0), "+")
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> "Value":
         other = other if isinstance(other, Value) else Value(other)
         return Value(self.data - other.data, (self, other), (1.0, -1.0), "-")
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> "Value":
         other = other if isinstance(other, Value) else Value(other)
         return Value(self.data * other.data, (self, other), (other.data, self.data), "*")
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: Any) -> "Value":
         other = other if isinstance(other, Value) else Value(other)
         ratio = self.data / other.data
         return Value(ratio, (self, other), (1 / other.data, -ratio / other.data), "/")
 
-    def __pow__(self, n):
+    def __pow__(self, n: Any) -> "Value":
         if not isinstance(n, Real) or (self.data < 0 and n % 1):
             raise ValueError(f"Value ** n: n must be a number, and whole where the base is negative, got {n!r}")
         return Value(self.data**n, (self,), (n * self.data ** (n - 1) if n else 0.0,), f"**{n:g}")
 
-    def exp(self):
+    def exp(self) -> "Value":
         e = math.exp(self.data)
         return Value(e, (self,), (e,), "exp")
 
-    def log(self):
+    def log(self) -> "Value":
         if self.data <= 0:
             raise ValueError(f"Value.log: the number must be above 0, got {self.data}")
         return Value(math.log(self.data), (self,), (1 / self.data,), "log")
 
-    def tanh(self):
+    def tanh(self) -> "Value":
         t = math.tanh(self.data)
         return Value(t, (self,), (1 - t * t,), "tanh")
 
-    def sigmoid(self):
+    def sigmoid(self) -> "Value":
         s = 0.5 * (1 + math.tanh(0.5 * self.data))
         return Value(s, (self,), (s * (1 - s),), "sigmoid")
 
-    def relu(self):
+    def relu(self) -> "Value":
         on = self.data > 0
         return Value(self.data if on else 0.0, (self,), (1.0 if on else 0.0,), "relu")
 
-    def __neg__(self):
+    def __neg__(self) -> "Value":
         return Value(-self.data, (self,), (-1.0,), "-")
 
-    def __radd__(self, other):
+    def __radd__(self, other: Any) -> "Value":
         return Value(other) + self
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Any) -> "Value":
         return Value(other) - self
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: Any) -> "Value":
         return Value(other) * self
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: Any) -> "Value":
         return Value(other) / self
 
     def backward(self, grad: Any = 1.0) -> None:
