@@ -80,7 +80,7 @@ def settings(experiment: Callable, random_ones: int) -> Iterator[dict[str, Any]]
 
 
 def look(canvas: Canvas, result: Any, setting: dict) -> None:
-    assert dataclasses.is_dataclass(result)
+    assert dataclasses.is_dataclass(type(result))
     axes = list(canvas.figure.axes)
     canvas.render(result)
     assert canvas.figure.axes == axes or not axes, f"axes made anew at {setting}"

@@ -68,6 +68,20 @@ def test_the_solved_edition_has_solutions_and_tests_without_marks(course):
     assert check.source == 'verdict = double(2) == 4\nassert verdict, "solved"\nverdict'
 
 
+def test_the_exercises_edition_has_the_imports_what_is_needed_and_the_exercises(course):
+    source = course / "notebooks/source/07_lecture.py"
+    two = '# %% tags=["build", "needed"]\ntwo = 2\n\n# %%\nsqrt(2)\n\n'
+    source.write_text(SOURCE.replace('# %% tags=["exercise"]', two + '# %% tags=["exercise"]'))
+    notebooks.main([])
+    cells = read(course / "build/exercises/07_lecture.ipynb").cells
+    solved = read(course / "build/solved/07_lecture.ipynb").cells
+    assert [cell.source for cell in cells] == [
+        "from math import sqrt",
+        "two = 2",
+        *(cell.source for cell in solved[-2:]),
+    ]
+
+
 def test_editions_are_the_same_every_time_and_bare(course):
     notebooks.main([])
     first = (course / "notebooks/07_lecture.ipynb").read_text()
