@@ -1,12 +1,13 @@
 """How long is a step of Adam, and what does it depend on?"""
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.lectures.adaptive.rules import adam, rmsprop, running, sgd
+from course_lib.optim import Transform, adadelta, adagrad, adam, on_numbers, rmsprop, sgd, steps_on
 from course_lib.ranges import Linear, Log, experiment
 from course_lib.results import Result
 from course_lib.style import BLUE, GREEN, GREY, LINES, ORANGE, RED
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 STEPS = 3000
 SIZES = np.geomspace(1e-12, 1e6, 91)
+
+
+def running(x: Array, beta: float) -> Array:
+    """(steps,) the running mean a_t = beta a_(t-1) + (1 - beta) x_t, from a_0 = 0, without bias correction."""
+    return np.array(list(accumulate(x.tolist(), lambda a, g: beta * a + (1 - beta) * g, initial=0.0))[1:])
 
 
 @dataclass(frozen=True)
@@ -107,17 +113,22 @@ def first_steps(
     added = noise * np.random.default_rng(seed).standard_normal(STEPS) if noise else np.zeros(STEPS)
     added[0] = 0.0
     grads = scale * (1 + added)
-    m, v, t = running(grads, b1), running(grads**2, b2), np.arange(1, STEPS + 1)
-    corrected = m / (1 - b1**t) / (np.sqrt(v / (1 - b2**t)) + eps)
-    return FirstSteps(corrected, m / (np.sqrt(v) + eps), SIZES / (SIZES + eps), scale, b1, b2, eps)
+    corrected = -np.array(steps_on(adam(1.0, b1, b2, eps), grads))
+    return FirstSteps(
+        corrected,
+        running(grads, b1) / (np.sqrt(running(grads**2, b2)) + eps),
+        SIZES / (SIZES + eps),
+        scale,
+        b1,
+        b2,
+        eps,
+    )
 
 
 def longest_after_a_rise(size: float, b1: float = 0.9, b2: float = 0.999) -> float:
     """The longest step of Adam over lr where, after 3000 gradients of 1, all are `size`; one coordinate, no eps."""
     grads = np.append(np.ones(STEPS), np.full(STEPS, size))
-    t = np.arange(1, len(grads) + 1)
-    m, v = running(grads, b1) / (1 - b1**t), running(grads**2, b2) / (1 - b2**t)
-    return float((m / np.sqrt(v)).max())
+    return -min(steps_on(adam(1.0, b1, b2, eps=0.0), grads))
 
 
 @dataclass(frozen=True)
@@ -183,14 +194,15 @@ def rescaled(
     scales = np.geomspace(1e-12, 1e6, 61)
     curvature = np.array([[20.0], [1.0]])
     added = noise * np.random.default_rng(seed).standard_normal((60, 2, 1))
-    rules = {"SGD": sgd(lr), "RMSProp": rmsprop(lr, eps=eps), "Adam": adam(lr, eps=eps)}
-    return Rescaled(scales, {n: _ends(rule, curvature, scales, added) for n, rule in rules.items()}, lr, eps)
+    optimizers = {"SGD": sgd(lr), "RMSProp": rmsprop(lr, eps=eps), "Adam": adam(lr, eps=eps)}
+    return Rescaled(scales, {n: _ends(o, curvature, scales, added) for n, o in optimizers.items()}, lr, eps)
 
 
-def _ends(rule, curvature: Array, scales: Array, noise: Array) -> Array:
+def _ends(optimizer: Transform, curvature: Array, scales: Array, noise: Array) -> Array:
     theta = np.ones((2, len(scales)))
+    move = on_numbers(optimizer, theta)
     for extra in noise:
-        theta = np.clip(theta + rule(scales * (curvature * theta + extra)), -1e9, 1e9)
+        theta = np.clip(theta + move(scales * (curvature * theta + extra)), -1e9, 1e9)
     return np.minimum((curvature * theta**2).sum(axis=0) / curvature.sum(), 1e6)
 
 
@@ -249,20 +261,10 @@ def memory(
 ) -> Memory:
     """Gradients of size 1, then `length` of `size` from step 101 on, then of size 1 again. b2 is AdaDelta's rho too.
 
-    The rate is the size of the next step on a gradient of 1 (AdaGrad, RMSProp, AdaDelta without lr), over its value at
-    step 100. Deterministic.
+    The rate is the step over the gradient, over its value at step 100. Deterministic.
     """
     grads = np.ones(600)
     grads[100 : 100 + length] = size
-    square = running(grads**2, b2)
-    rates = {"AdaGrad": 1 / np.sqrt(np.cumsum(grads**2)), "RMSProp": 1 / np.sqrt(square)}
-    rates["AdaDelta"] = _adadelta_rates(grads, square, b2)
+    optimizers = {"AdaGrad": adagrad(1.0), "RMSProp": rmsprop(1.0, b2), "AdaDelta": adadelta(rho=b2)}
+    rates = {name: -np.array(steps_on(optimizer, grads)) / grads for name, optimizer in optimizers.items()}
     return Memory(grads, {n: rate / rate[99] for n, rate in rates.items()}, (100, 100 + length))
-
-
-def _adadelta_rates(grads: Array, square: Array, rho: float, eps: float = 1e-6) -> Array:
-    moved, rates = 0.0, []
-    for g, v in zip(grads.tolist(), square.tolist(), strict=True):
-        rates.append(((moved + eps) / (v + eps)) ** 0.5)
-        moved = rho * moved + (1 - rho) * (rates[-1] * g) ** 2
-    return np.array(rates)

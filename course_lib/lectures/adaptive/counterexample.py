@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.optim import Transform, adam, amsgrad, on_numbers, sgd
 from course_lib.ranges import Linear, Log, Progress, experiment, no_progress
 from course_lib.results import Result
 from course_lib.style import GREY, INK, LINES
@@ -99,28 +100,22 @@ def adam_counterexample(
     b2 = 1 / (1 + C^2), and in section 5 period 101, excess 1.01, b1 = 0.9, b2 = 0.99.
     """
     large = excess * (period - 1)
-    runs = {"SGD": _run(large, period, 0.0, 0.0, lr, steps, "SGD")}
-    runs |= {name: _run(large, period, b1, b2, lr, steps, name) for name in ("Adam", "AMSGrad")}
+    optimizers = {"SGD": sgd(lr), "Adam": adam(lr, b1, b2), "AMSGrad": amsgrad(lr, b1, b2)}
+    runs = {name: np.array(_run(optimizer, large, period, steps)) for name, optimizer in optimizers.items()}
     return Counterexample(runs, large, period, b1, b2)
 
 
-def _run(large: float, period: int, b1: float, b2: float, lr: float, steps: int, name: str) -> Array:
-    x = m = v = top = 0.0
-    left1 = left2 = 1.0
-    path = [x]
+def _run(optimizer: Transform, large: float, period: int, steps: int) -> list[float]:
+    x = 0.0
+    move, path = on_numbers(optimizer), [x]
     for t in range(steps):
-        g = -1.0 if t % period else large
-        if name == "SGD":
-            step = g
-        else:
-            left1, left2 = left1 * b1, left2 * b2
-            m = b1 * m + (1 - b1) * g
-            v = b2 * v + (1 - b2) * g * g
-            top = max(top, v) if name == "AMSGrad" else v
-            step = m / (1 - left1) / ((top / (1 - left2)) ** 0.5 + 1e-8)
-        x = min(1.0, max(-1.0, x - lr * step / (t + 1) ** 0.5))
+        x = clip(x + move(-1.0 if t % period else large) / (t + 1) ** 0.5)
         path.append(x)
-    return np.array(path)
+    return path
+
+
+def clip(x: Any) -> Any:
+    return min(1.0, max(-1.0, x)) if isinstance(x, float) else np.clip(x, -1, 1)
 
 
 @dataclass(frozen=True)
@@ -176,12 +171,7 @@ def counterexample_map(
 ) -> CounterexampleMap:
     """Run Adam for 3000 steps at 1320 settings of the large slope, 2.1 to 10, and b2, 0 to 0.99. Deterministic."""
     larges, b2s = np.linspace(2.1, 10, 33), np.linspace(0, 0.99, 40)
-    b2 = b2s[:, None]
-    x, m, v = np.zeros((3, 40, 33))
+    x, move = np.zeros((40, 33)), on_numbers(adam(lr, b1, b2s[:, None]))
     for t in progress(range(3000)):
-        g = -1.0 if t % 3 else larges
-        m = b1 * m + (1 - b1) * g
-        v = b2 * v + (1 - b2) * g * g
-        step = m / (1 - b1 ** (t + 1)) / (np.sqrt(v / (1 - b2 ** (t + 1))) + 1e-8)
-        x = np.clip(x - lr * step / (t + 1) ** 0.5, -1, 1)
+        x = clip(x + move(-1.0 if t % 3 else larges) / (t + 1) ** 0.5)
     return CounterexampleMap(larges, b2s, x, b1)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.lectures.adaptive.rules import adadelta, adagrad, adam, rmsprop, sgd
-from course_lib.lectures.momentum.race import Rule
+from course_lib.optim import Transform, adadelta, adagrad, adam, on_numbers, rmsprop, sgd
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
 from course_lib.results import Result
 from course_lib.style import GREY, INK, LINES
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 FEATURES = 40
-LEARNERS: dict[str, tuple[Callable[[Any], Rule], float]] = {
+LEARNERS: dict[str, tuple[Callable[[Any], Transform], float]] = {
     "SGD": (sgd, 2.0),
     "AdaGrad": (adagrad, 2.0),
     "RMSProp": (rmsprop, 0.5),
     "AdaDelta": (adadelta, 500.0),
     "Adam": (adam, 0.5),
 }
-"""name -> rule, and the largest of its nine learning rates, each half of the one above."""
+"""name -> optimizer, and the largest of its nine learning rates, each half of the one above."""
 
 
 @dataclass(frozen=True)
@@ -106,25 +105,25 @@ def rare_features(
     losses: dict[str, Array] = {}
     chosen: dict[str, float] = {}
     for name in progress(list(LEARNERS)):
-        rule, top = LEARNERS[name]
+        make, top = LEARNERS[name]
         grid = top * 0.5 ** np.arange(9.0)
-        tried = _learn(rule, grid, tuning, frequency, examples, noise)
+        tried = _learn(make, grid, tuning, frequency, examples, noise)
         chosen[name] = float(grid[_excess(tried, frequency).mean(axis=1).argmin()])
-        learned = _learn(rule, np.array([chosen[name]]), fresh, frequency, examples, noise)
+        learned = _learn(make, np.array([chosen[name]]), fresh, frequency, examples, noise)
         errors[name], losses[name] = np.abs(learned[0]), _excess(learned, frequency)[0]
         preview(RareFeatures(frequency, dict(errors), dict(losses), dict(chosen), examples))
     return RareFeatures(frequency, errors, losses, chosen, examples)
 
 
 def _learn(
-    rule: Callable[[Any], Rule], lrs: Array, seeds: range, frequency: Array, examples: int, noise: float
+    make: Callable[[Any], Transform], lrs: Array, seeds: range, frequency: Array, examples: int, noise: float
 ) -> Array:
     """(lrs, seeds, 40) w - w* at the end; equal seeds see equal examples."""
     dice = [np.random.default_rng(seed) for seed in seeds]
     off = -np.array([rng.choice([-1.0, 1.0], FEATURES) for rng in dice]) + np.zeros((len(lrs), 1, 1))
     present = np.array([rng.random((examples, FEATURES)) < frequency for rng in dice]).astype(float).swapaxes(0, 1)
     extra = noise * np.array([rng.standard_normal(examples) for rng in dice]).T
-    step = rule(lrs[:, None, None])
+    step = on_numbers(make(lrs[:, None, None]), off)
     with np.errstate(all="ignore"):
         for x, e in zip(present, extra, strict=True):
             miss = (off * x).sum(axis=-1, keepdims=True) - e[:, None]

@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch.utils._pytree import tree_leaves
 
-from course_lib.lectures.adaptive.rules import family, rectification
 from course_lib.optim import (
     Transform,
     adadelta,
     adafactor,
     adagrad,
+    adam,
     adamw,
     amsgrad,
     lion,
@@ -26,8 +26,9 @@ from course_lib.optim import (
     sgd,
     shampoo,
     soap,
+    steps_on,
 )
-from course_lib.optim import adam as adam_transform
+from course_lib.optim.radam import rectification
 from course_lib.ranges import Linear, Log, experiment
 from course_lib.results import Result
 from course_lib.style import BLUE, INK, LINES, ORANGE
@@ -43,7 +44,7 @@ MEMBERS: dict[str, Transform] = {
     "AdaGrad": adagrad(),
     "RMSProp": rmsprop(),
     "AdaDelta": adadelta(),
-    "Adam": adam_transform(),
+    "Adam": adam(),
     "AdamW": adamw(),
     "AMSGrad": amsgrad(),
     "NAdam": nadam(),
@@ -184,8 +185,26 @@ def early_steps(
     The warm-up is the untuned one of Ma & Yarats 2021: linear over 2 / (1 - b2) steps.
     """
     grads = scale * (signal + np.random.default_rng(seed).standard_normal((STEPS, 60)))
-    moves, t = family(grads, b2=b2), np.arange(1, STEPS + 1)
+    moves, t = family(grads, b2), np.arange(1.0, STEPS + 1)
     warmed = np.minimum(1, t * (1 - b2) / 2)
     moves["Adam, warmed up"] = moves["Adam"] * warmed[:, None]
     sizes = {name: np.sqrt((move**2).mean(axis=1)) for name, move in moves.items()}
-    return EarlySteps(sizes, rectification(t, b2), warmed, signal)
+    return EarlySteps(sizes, factor(t, b2), warmed, signal)
+
+
+def family(grads: Array, b2: float) -> dict[str, Array]:
+    """(steps, n) each the steps of Adam and its relatives, lr 1, on these gradients; Lion keeps its own betas."""
+    members = {
+        "Adam": adam(1.0, b2=b2),
+        "AMSGrad": amsgrad(1.0, b2=b2),
+        "NAdam": nadam(1.0, b2=b2),
+        "RAdam": radam(1.0, b2=b2),
+        "Lion": lion(1.0),
+    }
+    return {name: np.array(steps_on(member, list(grads))) for name, member in members.items()}
+
+
+def factor(t: Array, b2: float) -> Array:
+    """RAdam's r_t; 0 while it does not divide by its root (rho_t <= 5)."""
+    rho, r = rectification(t, b2)
+    return np.where(rho > 5, r, 0.0)

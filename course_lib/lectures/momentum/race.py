@@ -1,14 +1,15 @@
 """Five optimizers start together on a surface in the plane: who gets down first, and how long are their steps?"""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from course_lib.optim import Transform, apply_steps
+from course_lib.optim import Transform, adam, apply_steps, on_numbers, rmsprop, sgd
 from course_lib.optim.contract import checked
 from course_lib.ranges import Linear, Log, Progress, experiment, no_progress
 from course_lib.results import Result
@@ -19,76 +20,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
-Rule = Callable[[Any], Any]
-Factory = Callable[[float, float], Transform]
+Factory = Callable[[Any, float], Transform]
 Ground = Literal["ravine", "turned ravine", "rosenbrock", "saddle", "beale"]
 GROUNDS: dict[str, Surface] = {**SURFACES, "turned ravine": ravine(20.0, np.pi / 4)}
 EDGE = 1e4  # a run that leaves the square |x|, |y| < EDGE is lost, and stays where it left
 
 
-def _sgd(lr: Any, beta: float) -> Rule:
-    return lambda g: -lr * g
-
-
-def _momentum(lr: Any, beta: float) -> Rule:
-    v: Any = 0.0
-
-    def step(g: Any) -> Any:
-        nonlocal v
-        v = beta * v + g
-        return -lr * v
-
-    return step
-
-
-def _nesterov(lr: Any, beta: float) -> Rule:
-    v: Any = 0.0
-
-    def step(g: Any) -> Any:
-        nonlocal v
-        v = beta * v + g
-        return -lr * (g + beta * v)
-
-    return step
-
-
-def _rmsprop(lr: Any, beta: float, b2: float = 0.99, eps: float = 1e-8) -> Rule:
-    s: Any = 0.0
-
-    def step(g: Any) -> Any:
-        nonlocal s
-        s = b2 * s + (1 - b2) * g * g
-        return -lr * g / (s**0.5 + eps)
-
-    return step
-
-
-def _adam(lr: Any, beta: Any, b2: Any = 0.999, eps: float = 1e-8) -> Rule:
-    m: Any = 0.0
-    s: Any = 0.0
-    left1 = left2 = 1.0
-
-    def step(g: Any) -> Any:
-        nonlocal m, s, left1, left2
-        left1, left2 = left1 * beta, left2 * b2
-        m = beta * m + (1 - beta) * g
-        s = b2 * s + (1 - b2) * g * g
-        return -lr * m / (1 - left1) / ((s / (1 - left2)) ** 0.5 + eps)
-
-    return step
-
-
-RULES: dict[str, Callable[..., Rule]] = {
-    "SGD": _sgd,
-    "momentum": _momentum,
-    "Nesterov": _nesterov,
-    "RMSProp": _rmsprop,
-    "Adam": _adam,
+OPTIMIZERS: dict[str, Factory] = {
+    "SGD": lambda lr, beta: sgd(lr),
+    "momentum": lambda lr, beta: sgd(lr, beta),
+    "Nesterov": lambda lr, beta: sgd(lr, beta, nesterov=beta > 0),
+    "RMSProp": lambda lr, beta: rmsprop(lr),
+    "Adam": lambda lr, beta: adam(lr, beta),
 }
-"""name -> (lr, beta) -> the step for each gradient of one coordinate. With floats a microsecond; lr may be an array.
-
-Each does what the transform of that name does in course_lib.optim; beta is Adam's b1, and SGD and RMSProp have none.
-"""
+"""name -> (lr, beta) -> the library's transform; beta is Adam's b1, and SGD and RMSProp have none."""
 
 
 @dataclass(frozen=True)
@@ -201,40 +146,38 @@ def race(
     steps: Annotated[int, Linear(1, 300)] = 80,
     noise: Annotated[float, Linear(0.0, 5.0)] = 0.0,
     *,
-    optimizers: Sequence[str] | Mapping[str, Factory] = tuple(RULES),
+    optimizers: Mapping[str, Factory] = MappingProxyType(OPTIMIZERS),
     seed: int = 0,
 ) -> Race:
     """Run each optimizer from the surface's start, all with one learning rate and one beta.
 
-    optimizers: names of RULES, or name -> (lr, beta) -> Transform, such as {"AdamW": lambda lr, beta: adamw(lr, beta)}.
-    noise: standard deviation of the normal noise that is added to each coordinate of each gradient; step t has the same
-    noise for all. Raises ValueError for an unknown name or none at all, and what `checked` raises for a Transform.
+    optimizers: name -> (lr, beta) -> Transform, such as {"AdamW": lambda lr, beta: adamw(lr, beta)}. noise: standard
+    deviation of the normal noise that is added to each coordinate of each gradient; step t has the same
+    noise for all. Raises ValueError for none at all, and what `checked` raises for a Transform.
     """
     if not optimizers:
         raise ValueError("race: optimizers must name at least one")
     place = GROUNDS[ground]
     added = noise * np.random.default_rng(seed).standard_normal((steps, 2)) if noise else np.zeros((steps, 2))
-    runs = {name: _run(place, _mover(optimizers, name, lr, beta), added) for name in optimizers}
+    runs = {name: _run(place, _mover(optimizers[name](lr, beta), name, place.start), added) for name in optimizers}
     return Race(ground, {n: path for n, (path, _) in runs.items()}, {n: g for n, (_, g) in runs.items()}, lr, beta)
 
 
 Mover = Callable[[float, float, float, float], tuple[float, float]]
 
 
-def _mover(optimizers: Sequence[str] | Mapping[str, Factory], name: str, lr: float, beta: float) -> Mover:
-    """(gradient, position) -> step, each as two floats; by floats where the rule is known, else by the transform."""
-    if not isinstance(optimizers, Mapping):
-        if name not in RULES:
-            raise ValueError(f"race: optimizers must be among {', '.join(RULES)}, got {name!r}")
-        across, along = RULES[name](lr, beta), RULES[name](lr, beta)
+def _mover(transform: Any, name: str, start: tuple[float, float]) -> Mover:
+    """(gradient, position) -> step, each as two floats: by the rule itself where there is one, else by tensors."""
+    if isinstance(transform, Transform) and transform.rule:
+        across, along = (on_numbers(transform, coordinate) for coordinate in start)
         return lambda gx, gy, x, y: (across(gx), along(gy))
-    transform = checked(optimizers[name](lr, beta), f"race: {name}")
-    state = transform.init([torch.zeros(2, dtype=torch.float64)])
+    guarded = checked(transform, f"race: {name}")
+    state = guarded.init([torch.zeros(2, dtype=torch.float64)])
 
     def move(gx: float, gy: float, x: float, y: float) -> tuple[float, float]:
         nonlocal state
         slope, here = (torch.tensor(pair, dtype=torch.float64) for pair in ((gx, gy), (x, y)))
-        steps, state = transform.update([slope], state, [here])
+        steps, state = guarded.update([slope], state, [here])
         there = apply_steps([here], steps)[0].tolist()
         return there[0] - x, there[1] - y
 
@@ -307,22 +250,21 @@ def lr_sweep(
     steps: Annotated[int, Linear(10, 300)] = 150,
     noise: Annotated[float, Linear(0.0, 5.0)] = 0.0,
     *,
-    optimizers: Sequence[str] = tuple(RULES),
+    optimizers: Mapping[str, Factory] = MappingProxyType(OPTIMIZERS),
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> LrSweep:
-    """Run the same race with 81 learning rates from 1e-4 to 1, so that each optimizer can be judged at its own best."""
+    """Run the same race with 81 learning rates from 1e-4 to 1, so that each optimizer can be judged at its own
+    best. optimizers: as in `race`, of transforms that have a rule."""
     place, lrs = GROUNDS[ground], np.geomspace(1e-4, 1, 81)
     added = noise * np.random.default_rng(seed).standard_normal((steps, 2))
-    if unknown := [name for name in optimizers if name not in RULES]:
-        raise ValueError(f"lr_sweep: optimizers must be among {', '.join(RULES)}, got {unknown[0]!r}")
-    gaps = {name: _heights(place, RULES[name], lrs, beta, added) for name in progress(optimizers)}
+    gaps = {name: _heights(place, optimizers[name](lrs, beta), lrs, added) for name in progress(list(optimizers))}
     return LrSweep(ground, lrs, gaps, steps)
 
 
-def _heights(place: Surface, rule: Callable[..., Rule], lrs: Array, beta: float, noise: Array) -> Array:
-    across, along = rule(lrs, beta), rule(lrs, beta)
+def _heights(place: Surface, transform: Transform, lrs: Array, noise: Array) -> Array:
     x, y = (np.full(len(lrs), coordinate) for coordinate in place.start)
+    across, along = on_numbers(transform, x), on_numbers(transform, y)
     alive = np.full(len(lrs), True)
     with np.errstate(all="ignore"):
         for nx, ny in noise:

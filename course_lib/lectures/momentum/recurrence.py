@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib.optim import on_numbers, sgd
+
 Array = NDArray[np.float64]
 
 
@@ -63,13 +65,10 @@ def run(lr: Any, beta: Any, method: str, steps: int, curvature: Any = 1.0) -> Ar
     """
     lr, beta, curvature = (np.asarray(a, dtype=np.float64) for a in (lr, beta, curvature))
     x = np.ones(np.broadcast_shapes(lr.shape, beta.shape, curvature.shape))
-    ahead = beta if method == "Nesterov" else None
-    v, path = np.zeros_like(x), np.empty((steps + 1, *x.shape))
+    move, path = on_numbers(sgd(lr, beta, nesterov=method == "Nesterov"), x), np.empty((steps + 1, *x.shape))
     path[0] = x
     for t in range(steps):
-        g = curvature * x
-        v = beta * v + g
-        x = x - lr * (v if ahead is None else g + ahead * v)
+        x = x + move(curvature * x)
         path[t + 1] = x
     return path
 
