@@ -26,8 +26,8 @@ def nadam(lr: Hyper = 2e-3, b1: Hyper = 0.9, b2: Hyper = 0.999, eps: Hyper = 1e-
             + \frac{(1 - \mu_t)\, g_t}{1 - \mu_1 \cdots \mu_t}                         \qquad (4) \\
         \Delta_t &= -\eta\, \hat m_t / \bigl(\sqrt{v_t / (1 - \beta_2^t)} + \varepsilon\bigr) \qquad (5)
 
-    with warmth psi: mu climbs from b1 / 2 to b1. Among the ways in which this is not the paper: it has mu_t for b1 in
-    (2). torch keeps the product of the mu in float32 unless float64 is the default dtype; here it is always float64.
+    with warmth psi: mu climbs from b1 / 2 to b1. The paper has mu_t for b1 in (2), among other differences. torch keeps
+    the product of the mu in float32 unless float64 is the default dtype; here it is always float64.
     """
     legal("nadam", lr=lr, b1=b1, b2=b2, eps=eps, warmth=warmth)
 

@@ -1,4 +1,4 @@
-r"""What every schedule has in common: a step that may be number or tensor, joining, and a place behind an optimizer."""
+r"""What all schedules have in common: a step that may be a number or a tensor, joining, a place after an optimizer."""
 
 from collections.abc import Callable
 from numbers import Integral
@@ -27,11 +27,11 @@ def schedule(formula: Callable[[Tensor], Tensor]) -> Schedule:
 
 
 def join(first: Schedule, second: Schedule, at: int | Tensor) -> Schedule:
-    r"""first(t) for t < at, afterwards second(t - at): warm-up then cosine is then(warmup(10), cosine(90), at=10).
+    r"""first(t) for t < at, afterwards second(t - at): warm-up then cosine is join(warmup(10), cosine(90), at=10).
 
     Equal to torch's SequentialLR.
     """
-    check_whole("then: at", at, 0)
+    check_whole("join: at", at, 0)
     return schedule(lambda t: torch.where(t < at, first(t), second((t - at).clamp_min(0))))
 
 
@@ -52,10 +52,10 @@ class ScheduleState(NamedTuple):
 
 
 def scale_by_schedule(schedule: Schedule) -> Transform:
-    r"""Multiply step t + 1 by schedule(t). Behind an optimizer, whose steps are linear in lr, this schedules its lr.
+    r"""Multiply step t + 1 by schedule(t). After an optimizer whose steps are linear in lr, this schedules its lr.
 
-    chain(adam(0.01), scale_by_schedule(then(warmup(10), cosine(90), at=10))). A schedule of one's own gets a () int64
-    tensor, whose value may not be looked at under vmap: torch.cos(t), not math.cos(t).
+    chain(adam(0.01), scale_by_schedule(join(warmup(10), cosine(90), at=10))). A schedule of your own is given a ()
+    int64 tensor, whose value it may not look at under vmap: torch.cos(t), not math.cos(t).
     """
 
     def update(grads: Tensors, state: ScheduleState, params: Tensors) -> tuple[list[Tensor], ScheduleState]:

@@ -1,4 +1,4 @@
-r"""The schedules that are functions of the step alone."""
+r"""Schedules that are functions of the step alone."""
 
 from typing import Literal
 
@@ -42,7 +42,8 @@ def polynomial(steps: int | Tensor, power: Number = 1.0, floor: Number = 0.0) ->
 def inverse_sqrt(steps: int | Tensor) -> Schedule:
     r""":math:`s(t) = \sqrt{T / \max(t, T)}`, T = `steps` >= 1: 1 until T, then falling (Raffel et al. 2020).
 
-    times(warmup(T), inverse_sqrt(T)) is the schedule of Vaswani et al. 2017 (eq. 3) divided by its peak.
+    product(warmup(T), inverse_sqrt(T)) is the schedule of Vaswani et al. 2017 (eq. 3) divided by its peak, except
+    that they count steps from 1, and t here starts at 0.
     """
     check_whole("inverse_sqrt: steps", steps, 1)
     return schedule(lambda t: (t / steps).clamp_min(1).rsqrt())
@@ -51,7 +52,7 @@ def inverse_sqrt(steps: int | Tensor) -> Schedule:
 def warmup(steps: int | Tensor, start: Number = 0.0) -> Schedule:
     r""":math:`s(t) = a + (1 - a) \min(t / T, 1)`, T = `steps`, a = `start`: a line up to 1, then 1 (Goyal et al. 2017).
 
-    Equal to torch's LinearLR, which refuses a = 0; there the first update moves nothing.
+    Equal to torch's LinearLR, which refuses a = 0; with a = 0 the first update moves nothing.
     """
     check_whole("warmup: steps", steps, 0)
     require("warmup: start", start)
@@ -101,7 +102,7 @@ def one_cycle(
     end: Number = 1 / 250_000,
     shape: Literal["cosine", "linear"] = "cosine",
 ) -> Schedule:
-    r"""Up from a to 1 during the share `rise` of the steps, then down to z (Smith & Topin 2018).
+    r"""Up from a to 1 during the share `rise` of the steps, then down to z: fastai's form of Smith & Topin (2017).
 
     .. math::
         u &= \text{rise} \cdot T - 1                                                     \qquad (1) \\
@@ -109,8 +110,8 @@ def one_cycle(
         s(t) &= z + (1 - z)\, w((t - u) / (T - 1 - u)) \quad (t > u)                    \qquad (3)
 
     with T = `steps` >= 2 and w falling from 1 to 0, half a cosine or a line. Equal to torch's OneCycleLR, where a is
-    1 / div_factor and z is a / final_div_factor, with two phases. torch also cycles the momentum, and raises after T,
-    where this stays at z.
+    1 / div_factor and z is a / final_div_factor, in its default two phases; the paper has three, and straight ramps.
+    torch also cycles the momentum, and raises an error after T, where this stays at z.
 
     0 < rise < 1 and rise * steps >= 1, so that u is not negative.
     """
@@ -138,7 +139,8 @@ def warmup_stable_decay(
 ) -> Schedule:
     r"""A line up from `start`, a plateau at 1, a line down to `floor`, each so many steps long (Hu et al. 2024).
 
-    Their decay is exponential; the line is from Hägele et al. 2024. Any other: then(warmup(warm), s, at=warm + stable).
+    Their decay is exponential. Hägele et al. 2024 take the line as a known baseline, and find 1 - sqrt better. With any
+    other decay s: join(warmup(warm), s, at=warm + stable).
     """
     check_whole("warmup_stable_decay: warm", warm, 0)
     check_whole("warmup_stable_decay: stable", stable, 0)

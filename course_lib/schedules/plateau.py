@@ -1,4 +1,4 @@
-r"""The schedule that is no function of the step: it looks at the loss, and so has a state."""
+r"""The schedule that is not a function of the step: it watches the loss, and so has a state."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,17 +12,17 @@ from course_lib.schedules.compose import Number, check_whole
 
 
 class PlateauState(NamedTuple):
-    scale: Tensor  # () s, the factor now in force
-    best: Tensor  # () l*, the lowest loss yet
-    bad: Tensor  # () b, observations since the last better one
-    rest: Tensor  # () r, observations still to be passed over
+    scale: Tensor  # () s, the current factor
+    best: Tensor  # () l*, the lowest loss so far
+    bad: Tensor  # () b, observations since the last improvement
+    rest: Tensor  # () r, observations still to be ignored
 
 
 class Plateau(NamedTuple):
-    """transform: multiplies steps by the scale in its state, to be put behind an optimizer in a `chain`.
+    """transform: multiplies steps by the scale in its state; put it after an optimizer in a `chain`.
 
-    observe(state, loss) -> state: what the loss says, as often as one measures it. The state may be the transform's own
-    or the whole chain's: stepper.state = plateau.observe(stepper.state, loss).
+    observe(state, loss) -> state: to be called with each measured loss. The state may be the transform's own or the
+    whole chain's: stepper.state = plateau.observe(stepper.state, loss).
     """
 
     transform: Transform
@@ -46,7 +46,7 @@ def reduce_on_plateau(
         s &\leftarrow \max(\gamma s, f),\; r \leftarrow c,\; b \leftarrow 0 \quad\text{if } b > p  \qquad (4)
 
     with \gamma = factor, p = patience, \theta = threshold, c = cooldown, f = floor.
-    A NaN is not better. floor = min_lr / lr; torch also leaves out changes of lr below 1e-8. For an accuracy observe
+    A NaN is not better. floor = min_lr / lr; torch also skips changes of lr below 1e-8. For an accuracy observe
     1 - accuracy.
 
     factor, threshold in [0, 1), floor >= 0, patience, cooldown whole and >= 0; each may be a () tensor, which is not

@@ -72,7 +72,7 @@ def fit(
     is a tensor, so that nothing waits for a device unless the hook does. on_epoch(record) is called with the numbers
     of each epoch. Every module is left in the mode, train or eval, in which it came.
 
-    Raises ValueError for data that are not finite and for epochs or batch below 1, TypeError for what is no Split.
+    Raises ValueError for data that are not finite and for epochs or batch below 1, TypeError for data not in a Split.
     """
     validate("fit", train, validation, epochs, batch)
     generator = torch.Generator().manual_seed(seed)
@@ -128,6 +128,6 @@ def validate(who: str, train: Split, validation: Split | None, epochs: int, batc
         if not isinstance(split, Split):
             raise TypeError(f"{who}: {name} must be a Split, such as digits().{name}, got {type(split).__name__}")
         try:
-            Split(split.x, split.y)  # looks again: a tensor may have been written to since
+            Split(split.x, split.y)  # looks again: a tensor may have been written to in the meantime
         except ValueError as error:
             raise ValueError(f"{who}: {name}.{error}") from None

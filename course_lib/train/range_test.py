@@ -1,4 +1,4 @@
-r"""The learning-rate range test: train a little while the learning rate grows, and look where the loss falls."""
+r"""The learning-rate range test: train briefly while the learning rate grows, and look where the loss falls."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def range_test(
     diverged: float = 4.0,
     progress: Progress = no_progress,
 ) -> RangeTest:
-    r"""Smith 2017, section 3.3, with geometric growth and a smoothed loss as in fastai (Gugger 2018); N tests at once.
+    r"""fastai's range test (Gugger 2018), N of them at once: geometric growth, a smoothed loss.
 
     .. math::
         \eta_t &= \text{low} \cdot r^{t-1}, \quad r = (\text{high} / \text{low})^{1 / (T - 1)}, \quad
@@ -57,10 +57,12 @@ def range_test(
         m_t &= s\, m_{t-1} + (1 - s)\, \ell_t, \quad \hat m_t = m_t / (1 - s^t)                        \qquad (2) \\
         \text{stop} &\iff \hat m_t > d \min_{i \le t} \hat m_i \text{ or } \ell_t \text{ is not finite}  \qquad (3)
 
-    with T = steps, s = smoothing, d = diverged; \ell_t is the loss of batch t before its update. (1) is training with
+    Smith 2017, section 3.3, from whom it comes, raises the rate linearly over a few epochs and reads off accuracy.
+
+    Here T = steps, s = smoothing, d = diverged; \ell_t is the loss of batch t before its update. (1) is training with
     chain(make_transform(lr=low), scale_by_schedule(exponential(r))): make_transform must be linear in lr. Models,
     hyper, seeds and batch are as in `fit_many`, which leaves the models as they are. A run that is stopped is no longer
-    read; it touches no other.
+    read; it does not affect the others.
 
     0 < low < high, steps >= 3, 0 <= smoothing < 1, diverged > 1: ValueError otherwise. Raises what `fit_many` raises.
     """
@@ -107,10 +109,10 @@ def smoothed(losses: Tensor, smoothing: float = 0.9) -> Tensor:
 
 
 def suggestion(lrs: Tensor, smooth: Tensor, rule: Rule = "steepest") -> float:
-    """The learning rate that a rule reads off one smoothed curve, both (steps,); what is NaN at its end is left out.
+    """The learning rate that a rule reads off one smoothed curve, both (steps,); NaN at its end is left out.
 
-    "steepest": where the loss falls fastest per factor of the learning rate, by central differences, the first tenth
-    of the steps left out, whose means are of few losses. "minimum / 10": a tenth of where the loss is lowest.
+    "steepest": where the loss falls fastest per factor of the learning rate, by central differences, leaving out the
+    first tenth of the steps, whose means cover few losses. "minimum / 10": a tenth of where the loss is lowest.
 
     Raises ValueError for another rule, and where fewer than three points are left.
     """

@@ -301,7 +301,7 @@ def test_many_plateaus_run_under_vmap():
         (lambda: one_cycle(10, 0.05), ValueError, r"one_cycle: rise \* steps must be at least 1, got rise=0.05"),
         (lambda: one_cycle(10, shape="cos"), ValueError, "one_cycle: shape must be 'cosine' or 'linear', got 'cos'"),
         (lambda: warmup_stable_decay(1, -2, 3), ValueError, "warmup_stable_decay: stable must be at least 0, got -2"),
-        (lambda: join(constant(), constant(), at=-1), ValueError, "then: at must be at least 0, got -1"),
+        (lambda: join(constant(), constant(), at=-1), ValueError, "join: at must be at least 0, got -1"),
         (lambda: cosine(5)(-1), ValueError, "schedule: the step must be at least 0 and finite, got -1"),
         (lambda: cosine(5)("a"), TypeError, "schedule: the step must be a number or a tensor, got 'a'"),
         (lambda: reduce_on_plateau(1.0), ValueError, "reduce_on_plateau: factor must be at least 0 and below 1"),
