@@ -9,6 +9,19 @@ from torch import Tensor, fx
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
+aten = torch.ops.aten
+IN_PLACE = {
+    aten.add.Tensor: aten.add_.Tensor,
+    aten.sub.Tensor: aten.sub_.Tensor,
+    aten.mul.Tensor: aten.mul_.Tensor,
+    aten.div.Tensor: aten.div_.Tensor,
+    aten.neg.default: aten.neg_.default,
+    aten.sqrt.default: aten.sqrt_.default,
+    aten.clamp_min.default: aten.clamp_min_.default,
+}
+OWNED = {*IN_PLACE, aten.bmm.default, aten.threshold_backward.default}
+"""Operations whose result shares its memory with nothing."""
+
 
 class Recording(NamedTuple):
     """replay(*args): what the function does, for arguments of the recorded shapes. graph: its operations, in order."""
@@ -32,6 +45,7 @@ def record(function: Callable[..., Any], *args: Any) -> Recording:
     outputs, shape = tree_flatten(result)
     recorder.graph.output([recorder.node(t) for t in outputs])
     recorder.graph.eliminate_dead_code()
+    _overwrite(recorder.graph)
     run = fx.GraphModule(recorder.constants, recorder.graph)
 
     @torch.no_grad()
@@ -86,6 +100,7 @@ class _Recorder(TorchDispatchMode):
             return out
         node = self.graph.call_function(operation, *nodes)
         if isinstance(out, Tensor):
+            node.meta["owned"] = (out.shape, out.stride(), out.dtype) if operation in OWNED else None
             self._keep(out, node)
         else:
             for i, part in enumerate(out):
@@ -106,6 +121,20 @@ class _Recorder(TorchDispatchMode):
             self.nodes[id(t)] = node
             self.kept.append(t)
             self.storages.add(_storage(t))
+
+
+def _overwrite(graph: fx.Graph) -> None:
+    """Let an operation write into an argument that nothing reads after it: the same numbers, in less memory."""
+    for node in graph.nodes:
+        if node.target not in IN_PLACE:
+            continue
+        commutes = node.target in (aten.add.Tensor, aten.mul.Tensor) and not node.kwargs
+        for args in (node.args, node.args[::-1]) if commutes else (node.args,):
+            first = args[0]
+            free = isinstance(first, fx.Node) and len(first.users) == 1
+            if free and first.meta.get("owned") == node.meta["owned"]:
+                node.target, node.args = IN_PLACE[node.target], args
+                break
 
 
 def _storage(t: Tensor) -> int:

@@ -14,7 +14,7 @@ from course_lib.data import Split, moons
 from course_lib.models import mlp
 from course_lib.optim import Stepper, adam, adamw, chain, clip_norm, rmsprop, sgd
 from course_lib.schedules import cosine, join, scale_by_schedule, warmup
-from course_lib.train import bytes_a_run, fit, fit_many
+from course_lib.train import bytes_a_run, fit, fit_many, stack
 
 DATA = moons(100, noise=0.2)
 X = torch.linspace(-1, 1, 70)[:, None]
@@ -143,6 +143,23 @@ def test_every_optimizer_runs_many_times_as_it_runs_alone(name):
         history = fit(one, cross_entropy, Stepper(one.parameters(), make(lr=lr)), data, **arguments)
         torch.testing.assert_close(runs.loss[run], history.loss, rtol=1e-7, atol=1e-7)
         torch.testing.assert_close(runs.model(run).state_dict(), one.state_dict(), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("cached", [0, 2**18])
+@pytest.mark.parametrize("make", [adamw, lambda lr: chain(adam(lr), scale_by_schedule(cosine(50)))])
+def test_parameters_joined_to_one_vector_or_not_train_alike(monkeypatch, cached, make):
+    monkeypatch.setattr(stack, "CACHED", cached)
+    assert stack.Stack(half_frozen(), cross_entropy, make, {"lr": [0.1]}, 0, {}).flat == bool(cached)
+    setting = (half_frozen(), make, {"lr": [0.01, 0.02]}, 0)
+    runs = fit_many(setting[0], cross_entropy, make, DATA.train, DATA.validation, hyper=setting[2], epochs=3, batch=25)
+    for run in range(2):
+        assert_run_is(runs, run, *alone(*setting, run, epochs=3, batch=25))
+
+
+def test_only_what_works_entry_by_entry_is_joined():
+    mixed = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2).double())
+    for model, make in ((mlp([2, 2]), lambda lr: chain(clip_norm(1.0), sgd(lr))), (mixed, sgd)):
+        assert not stack.Stack(model, cross_entropy, make, {"lr": [0.1]}, 0, {}).flat
 
 
 def test_a_regression_in_float64_without_validation_agrees_to_rounding():

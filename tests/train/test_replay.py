@@ -27,6 +27,9 @@ FUNCTIONS = {
     "several results": lambda a, b: (*torch.max(a, dim=1), *b.split(2, dim=1), torch.topk(a, 2)),
     "lists": lambda a, b: torch.cat([a, torch.stack([b[0], b[1], a[2]])]),
     "a constant": lambda a, b: a * WEIGHT + torch.tensor([0.5, 1.0, 1.5, 2.0]),
+    "overwriting": lambda a, b: -(((a * b) * (a * b)).sqrt() - b) / (a * 2 + b * 2).clamp_min(0.1),
+    "read again": lambda a, b: (s := a * b, s * 2, (s + 1) * s, v := (a - b)[0], (a - b) * 3, v + 1),
+    "broadcast": lambda a, b: (a[0] * 2 + b, (a[:, :1] * 2) * b, (a * 2).double() + b),
     "twice": lambda a, b: (a + b) * (a + b),
     "a gradient": grad(lambda a, b: (torch.tanh(a @ b.T).softmax(-1) * a.exp().sum()).sum()),
     "mapped gradients": vmap(grad(lambda a, b: torch.log_softmax(a * b, 0)[0] + a.norm())),
@@ -43,6 +46,12 @@ def test_a_replay_gives_what_the_function_gives_for_other_arguments(name):
         torch.testing.assert_close(recording.replay(a, b), function(a, b), rtol=0, atol=1e-6)
         assert torch.equal(a, kept[0])
         assert torch.equal(b, kept[1])
+
+
+def test_a_result_that_nothing_else_reads_is_overwritten():
+    graph = record(lambda a, b: ((a * b + 1).sqrt() / 2, (s := a - b) * 2, s), A, B).graph
+    made = [node.target.overloadpacket.__name__ for node in graph.nodes if node.op == "call_function"]
+    assert made == ["mul", "add_", "sqrt_", "div_", "sub", "mul"]
 
 
 def test_python_runs_once():
