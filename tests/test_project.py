@@ -2,9 +2,11 @@
 
 import re
 import socket
+import sys
 import tomllib
 from importlib.metadata import requires
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from packaging.requirements import Requirement
@@ -69,6 +71,18 @@ def test_every_dependency_is_pinned_within_its_range():
     for need in (need for need in wanted if need.marker is None):
         assert need.specifier.contains(pinned[need.name.lower()]), need
     assert pinned["torch"] == "2.13.0"
+
+
+def test_the_section_in_contributing_runs(monkeypatch):
+    """Its files in Python, in order; the test in the last of them, for each of its cases."""
+    blocks = re.findall(r"^```python\n(.*?)^```", read("CONTRIBUTING.md"), flags=re.MULTILINE | re.DOTALL)
+    section = ModuleType("forgetting")
+    monkeypatch.setitem(sys.modules, section.__name__, section)
+    for block in blocks:
+        exec(block, section.__dict__)
+    assert section.burst().summary() == "steps until half the learning rate is back: AdaGrad never, RMSProp 93"
+    for b2 in (0.8, 0.9, 0.95):
+        section.test_rmsprop_recovers_as_its_square_decays(b2)
 
 
 def test_the_readme_names_the_commands_that_make_knows():
