@@ -10,7 +10,7 @@ from course_lib.optim.transform import Tensors, Transform, legal, scalar
 class ScheduleFreeState(NamedTuple):
     t: Tensor
     weight: Tensor  # () sum of the s^2 so far
-    fast: list[Tensor]  # z, one for each parameter: where the base optimizer stands
+    fast: list[Tensor]  # z, one for each parameter: where the base optimizer is
     average: list[Tensor]  # x, one for each parameter: the model to evaluate and keep
     base: Any
 

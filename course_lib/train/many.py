@@ -74,13 +74,13 @@ def fit_many(
     """Train N models, each as `fit` would with Stepper(model.parameters(), make_transform(**its hyper-parameters)).
 
     Each of three things has one value, which all runs share, or N. models: where the runs start, equal but for their
-    weights; they are left as they are. hyper: arguments of make_transform by name, which N values reach as () tensors.
-    seeds: each alone decides an order of batches; all runs of one seed share their batches.
+    weights; they are left as they are. hyper: arguments of make_transform by name; of N values each
+    run receives its own as a () tensor. seeds: each alone decides an order of batches; runs of one seed share them.
 
         runs = fit_many(mlp([64, 64, 10]), cross_entropy, adam, digits().train, hyper={"lr": torch.logspace(-4, 0, 32)})
 
-    A run that becomes NaN is reported in `diverged_at` and touches no other. Dropout draws a mask for each run, from
-    torch's global generator: not the mask that `fit` would draw. The step is recorded (course_lib.train.replay): Python
+    A run that becomes NaN is reported in `diverged_at` and does not affect the others. Dropout draws a mask for each
+    run from torch's global generator: not the mask that `fit` would draw. The step is recorded (course_lib.train.replay): Python
     in model, loss and transform runs once for each shape of batch, not once a step, and may not look at values.
 
     limit: bytes; where all runs at once might need more they are trained in chunks, of at least one. on_epoch(runs,
@@ -88,7 +88,7 @@ def fit_many(
     over the epochs of all chunks.
 
     Raises what `fit` and make_transform raise; ValueError where numbers of runs or architectures differ, or a value is
-    looked at; TypeError where make_transform returns no Transform.
+    looked at; TypeError where make_transform does not return a Transform.
     """
     validate("fit_many", train, validation, epochs, batch)
     stack = Stack(models, loss, make_transform, hyper or {}, seeds, metrics)

@@ -34,8 +34,8 @@ def record(function: Callable[..., Any], *args: Any) -> Recording:
     """Run function(*args), any nesting of tensors in and out, and keep what it does below autograd and vmap.
 
     A recording knows nothing of Python: branches, shapes and other numbers stay what they were. Random operations draw
-    anew. Tensors found outside the arguments are seen as they are at the time of a replay. Where the function
-    makes a view that the dispatcher does not see, as by way of numpy, replay is the function itself.
+    again. Tensors found outside the arguments are seen as they are at the time of a replay. Where the function makes a
+    view that the dispatcher does not see, as by way of numpy, replay is the function itself.
     """
     leaves, nesting = tree_flatten(args)
     inputs = [leaf.detach().contiguous() for leaf in leaves]  # one tensor given twice is two arguments
