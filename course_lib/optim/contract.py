@@ -12,9 +12,9 @@ from course_lib.optim.transform import Tensors, Transform
 def checked(transform: Any, name: str) -> Transform:
     """The same transform, watched; not for vmap, since it looks at values.
 
-    Raises ContractError, a ValueError, in one sentence that begins with `name`: at once where it is not a Transform; from
-    init and update where the transform raises (with its line), returns anything but (steps, state) with a tensor of
-    each parameter's shape, returns NaN though the gradients and all steps before were finite, or changes what it was
+    Raises ContractError, a ValueError, in one sentence that begins with `name`: at once for anything but a Transform;
+    from init and update where the transform raises (with its line), returns anything but (steps, state) with a tensor
+    of each parameter's shape, returns NaN though the gradients and all steps before were finite, or changes what it was
     given.
     """
     if not isinstance(transform, Transform):

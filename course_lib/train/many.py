@@ -80,8 +80,9 @@ def fit_many(
         runs = fit_many(mlp([64, 64, 10]), cross_entropy, adam, digits().train, hyper={"lr": torch.logspace(-4, 0, 32)})
 
     A run that becomes NaN is reported in `diverged_at` and does not affect the others. Dropout draws a mask for each
-    run from torch's global generator: not the mask that `fit` would draw. The step is recorded (course_lib.train.replay): Python
-    in model, loss and transform runs once for each shape of batch, not once a step, and may not look at values.
+    run from torch's global generator: not the mask that `fit` would draw. The step is recorded
+    (course_lib.train.replay): Python in model, loss and transform runs once for each shape of batch, not once a step,
+    and may not look at values.
 
     limit: bytes; where all runs at once might need more they are trained in chunks, of at least one. on_epoch(runs,
     record): after each epoch of a chunk, {"epoch": (), "step": (), "train_loss": (len(runs),), ...}. progress goes
