@@ -88,7 +88,9 @@ def test_the_section_in_contributing_runs(monkeypatch):
 def test_the_readme_names_the_commands_that_make_knows():
     targets = re.findall(r"^([a-z]+):", read("Makefile"), flags=re.MULTILINE)
     named = re.findall(r"(?:^|`)make ([a-z]+)", read("README.md") + read("CONTRIBUTING.md"), flags=re.MULTILINE)
-    assert {"lab", "test", "quick", "notebooks", "bench", "clean"} <= set(targets)
+    assert {"help", "lab", "test", "quick", "lecture", "thorough", "format", "notebooks", "bench", "clean"} <= set(
+        targets
+    )
     assert named
     assert set(named) <= set(targets)
     assert "\nmake test\n" in read(".ci/run")

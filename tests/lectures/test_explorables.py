@@ -122,7 +122,8 @@ def test_slow_experiments_hold_at_the_ends(name, end):
     experiment, draw = PAIRS[name]
     canvas = Canvas(draw)
     _, low, high, *_ = settings(experiment, random_ones=0)
-    setting, parts = {"low": low, "high": high}[end], []
+    setting = {"low": low, "high": high}[end]
+    parts: list[Any] = []
     hooks = {"preview": parts.append} if name in GRADUAL else {}
     start = time.thread_time()
     result = experiment(**setting, **hooks)
