@@ -21,7 +21,7 @@ from course_lib.optim.partition import partition
 from course_lib.optim.precision import in_dtype
 from course_lib.optim.radam import radam
 from course_lib.optim.rmsprop import rmsprop
-from course_lib.optim.schedule_free import schedule_free
+from course_lib.optim.schedule_free import landing, schedule_free
 from course_lib.optim.sgd import sgd
 from course_lib.optim.shampoo import shampoo
 from course_lib.optim.soap import soap
@@ -47,6 +47,7 @@ __all__ = [
     "decoupled_decay",
     "elementwise",
     "in_dtype",
+    "landing",
     "lion",
     "maximum",
     "muon",

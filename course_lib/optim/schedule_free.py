@@ -2,6 +2,7 @@ r"""Schedule-free learning: an average over the whole run takes the place of the
 
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from course_lib.optim.transform import Tensors, Transform, legal, scalar
@@ -52,3 +53,14 @@ def schedule_free(base: Transform, beta: float | Tensor = 0.9, *, warmup: float 
         return steps, ScheduleFreeState(t, weight, fast, average, inner)
 
     return Transform(init, update)
+
+
+def landing(base: Transform, steps: int) -> Transform:
+    """A `schedule_free` whose update number `steps` goes to the average, x: the model that is to be tested."""
+
+    def update(grads: Tensors, state: ScheduleFreeState, params: Tensors) -> tuple[list[Tensor], ScheduleFreeState]:
+        moves, state = base.update(grads, state, params)
+        last = state.t == steps
+        return [torch.where(last, x - p, m) for m, x, p in zip(moves, state.average, params, strict=True)], state
+
+    return Transform(base.init, update)

@@ -1,10 +1,11 @@
 """Give every optimizer the same budget of learning rates, choose on validation, test what was chosen on fresh runs."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,7 +45,9 @@ class Trial(Result):
     accuracy: Mapping[str, Floats]
     loss: Mapping[str, Floats]
 
-    size: ClassVar[tuple[float, float]] = (7.0, 3.4)
+    @property
+    def seeds(self) -> int:
+        return max(map(len, self.accuracy.values()), default=0)
 
     def compare(self, a: str, b: str, what: Literal["accuracy", "loss"] = "accuracy") -> Comparison:
         """Test results of `a` less those of `b`, paired by seed."""
@@ -60,14 +63,20 @@ class Trial(Result):
         return float(self.lrs[name][self.mean_loss(name).argmin()])
 
     def width(self, name: str, within: float = 1.1) -> float:
-        """The largest over the smallest of the learning rates whose loss is within this factor of the best."""
+        """The largest over the smallest of the learning rates whose loss is within this factor of the best.
+
+        NaN where every learning rate diverged.
+        """
         mean = self.mean_loss(name)
+        if not np.isfinite(mean).any():
+            return math.nan
         good = self.lrs[name][mean <= within * mean.min()]
         return float(good[-1] / good[0])
 
     def at_an_end(self, name: str) -> float:
-        """Share of seeds that chose the first or the last learning rate of the grid: a better one may lie outside."""
-        return float(np.isin(self.chosen[name], self.lrs[name][[0, -1]]).mean())
+        """Share of seeds that chose the first or the last of several learning rates: a better one may lie outside."""
+        lrs = self.lrs[name]
+        return float(np.isin(self.chosen[name], lrs[[0, -1]]).mean()) if len(lrs) > 1 else 0.0
 
     def summary(self) -> str:
         scores = [f"{name} {100 * row.mean():.1f} %" for name, row in self.accuracy.items()]
@@ -81,7 +90,7 @@ class Trial(Result):
         return "; ".join(["test accuracy at the learning rate chosen: " + ", ".join(scores), *leads, *outside])
 
     def draw(self, figure: "Figure") -> Redraw:
-        """Left the validation loss by learning rate, each seed's choice marked; right each seed's test accuracy."""
+        """Left the validation loss by learning rate, each seed's choice marked; right test accuracy, a line a seed."""
         left, right = figure.subplots(1, 2, width_ratios=(1.4, 1))
         names = list(self.lrs)
         ends = np.concatenate([self.lrs[name][[0, -1]] for name in names])
@@ -94,6 +103,7 @@ class Trial(Result):
             n: left.plot([], [], "o", color=curves[n].get_color(), ms=7, mec=style.INK, mew=0.6)[0] for n in names
         }
         dots = {n: right.plot([], [], "o", color=curves[n].get_color(), ms=5, alpha=0.6)[0] for n in names}
+        pairs = [right.plot([], [], color=style.GREY, lw=0.6, zorder=1)[0] for _ in range(self.seeds)]
         style.legend_above(figure, curves.values())
 
         def redraw(result: "Trial") -> "list[Artist] | None":
@@ -103,11 +113,15 @@ class Trial(Result):
                 lrs, mean = result.lrs[name], result.mean_loss(name)
                 curves[name].set_data(lrs, mean)
                 chosen[name].set_data(result.chosen[name], np.interp(result.chosen[name], lrs, mean))
-                dots[name].set_data(np.full(len(result.accuracy[name]), i), result.accuracy[name])
-            if result.accuracy:
-                scores = np.concatenate(list(result.accuracy.values()))
+                dots[name].set_data(np.full(result.seeds, i), result.accuracy[name])
+            scores = np.array(list(result.accuracy.values())).reshape(-1, result.seeds)
+            for pair, row in zip(pairs, scores.T, strict=False):
+                pair.set_data(np.arange(len(row)), row)
+            if scores.size:
                 room = 0.1 * np.ptp(scores) + 0.005
                 right.set_ylim(scores.min() - room, scores.max() + room)
+                lowest = min(result.mean_loss(name).min() for name in result.accuracy)
+                left.set_ylim(lowest / 2, 200 * lowest)
             return None
 
         redraw(self)
@@ -117,7 +131,7 @@ class Trial(Result):
 @single_threaded
 def tune(
     optimizers: Mapping[str, Make | tuple[Make, ArrayLike]],
-    lrs: ArrayLike,
+    lrs: ArrayLike | None,
     data: Dataset,
     *,
     model: Model | None = None,
@@ -125,6 +139,7 @@ def tune(
     seeds: int | Sequence[int] = 4,
     epochs: int = 10,
     batch: int = 64,
+    by: Literal["loss", "accuracy"] = "loss",
     choose: Literal["seed", "mean"] = "seed",
     progress: Progress = no_progress,
     preview: Preview = no_preview,
@@ -132,9 +147,10 @@ def tune(
     """Tune each optimizer, then test it: every learning rate and seed on validation, the choice on the test part.
 
     optimizers: name -> make, with make(lr) -> Transform, or (make, its own learning rates). model(seed) -> nn.Module,
-    by default one hidden layer of 32. Seed k tunes with start and batches 500 + k: the lowest validation loss wins, of
-    equal ones the smaller learning rate; a run that diverged loses to any other. It then trains afresh with seed k
-    and is tested. choose="mean" gives all seeds the one learning rate whose geometric mean loss is lowest.
+    by default one hidden layer of 32. Seed k tunes with start and batches 500 + k: the lowest validation loss wins (or
+    the highest accuracy, with by="accuracy"), of equal ones the smaller learning rate; a run that diverged loses to any
+    other. It then trains afresh with seed k and is tested. choose="mean" gives all seeds the one learning rate whose
+    mean is best, geometric for losses. A grid of one learning rate is an optimizer as it comes, untuned.
 
     tune({"momentum": partial(sgd, beta=0.9), "Adam": adam}, np.logspace(-4, 0, 9), digits(), seeds=8)
 
@@ -146,8 +162,9 @@ def tune(
         raise ValueError("tune: optimizers must hold at least one, got none")
     if len(each) < 3:
         raise ValueError(f"tune: seeds must be at least 3, got {len(each)}")
-    if choose not in ("seed", "mean"):
-        raise ValueError(f"tune: choose must be 'seed' or 'mean', got {choose!r}")
+    for what, value, legal in (("choose", choose, ("seed", "mean")), ("by", by, ("loss", "accuracy"))):
+        if value not in legal:
+            raise ValueError(f"tune: {what} must be one of {', '.join(legal)}, got {value!r}")
     plans = {name: made if isinstance(made, tuple) else (made, lrs) for name, made in optimizers.items()}
     grids = {name: _ascending(name, own) for name, (_, own) in plans.items()}
     trial = Trial(grids, {}, {}, {}, {})
@@ -156,9 +173,9 @@ def tune(
         make, own = plans[name][0], grids[name]
         tuning = train(make, {"lr": own.tolist()}, [TUNING + seed for seed in each])
         losses = at_the_end(tuning, len(own))
-        chosen = own[losses.argmin(axis=0)]
-        if choose == "mean":
-            chosen = np.full(len(each), own[np.log(losses).mean(axis=1).argmin()])
+        cost = np.log(losses) if by == "loss" else -at_the_end(tuning, len(own), "validation_accuracy")
+        best = cost.argmin(axis=0) if choose == "seed" else np.full(len(each), cost.mean(axis=1).argmin())
+        chosen = own[best]
         tested = train(make, {"lr": chosen.tolist()}, each, part="test", paired=True)
         accuracy, test_loss = (at_the_end(tested, 1, f"validation_{what}")[0] for what in ("accuracy", "loss"))
         rows = (losses, chosen, accuracy, test_loss)
@@ -168,7 +185,7 @@ def tune(
     return trial
 
 
-def _ascending(name: str, lrs: ArrayLike) -> Floats:
+def _ascending(name: str, lrs: ArrayLike | None) -> Floats:
     given = np.asarray(lrs, dtype=np.float64)
     if (
         given.ndim != 1

@@ -10,12 +10,16 @@
 # and that it generalizes worse than SGD. Both will need more than one sentence.
 
 # %%
+from functools import partial
+
 import numpy as np
 import torch
 
+from course_lib import optim, schedules
 from course_lib.lectures import adaptive as lab
 from course_lib.ranges import Linear, Log
-from course_lib.widgets import explore, predict, questions
+from course_lib.trials import tune
+from course_lib.widgets import claim, explore, predict, questions
 
 # %% [markdown]
 # ## 4.1  Why does SGD starve rare features?
@@ -40,8 +44,7 @@ from course_lib.widgets import explore, predict, questions
 # better or worse?
 
 # %%
-words = explore(lab.rare_features)
-words
+explore(lab.rare_features)
 
 # %% [markdown]
 # AdaGrad halves the error that SGD leaves in the rare weights, 0.18 for 0.40, without doing worse on the frequent
@@ -54,12 +57,10 @@ words
 # and the lead is gone: with no rare features there is nothing to win.
 
 # %% tags=["check"]
-assert words.result.against("SGD", "AdaGrad").higher == 0  # SGD's error is higher
-assert words.result.against("RMSProp", "AdaGrad").higher == 0
-assert words.result.against("RMSProp", "Adam").higher == 0
-errors = [words.result.rare_error(name).mean() for name in ("SGD", "AdaGrad", "RMSProp", "Adam")]
-assert np.allclose(errors, [0.40, 0.18, 0.29, 0.22], atol=0.02)
-assert lab.rare_features(rarest=0.3).against("SGD", "AdaGrad").higher != 0
+rare, level = lab.rare_features(), lab.rare_features(rarest=0.3)
+claim("SGD leaves more error in the rare weights than AdaGrad", rare.against("SGD", "AdaGrad").margin, above=0.5)
+claim("so does RMSProp, which forgets", rare.against("RMSProp", "AdaGrad").margin, above=0.5)
+claim("with no rare features the lead is gone", level.against("SGD", "AdaGrad").largest, below=0.05)
 
 # %% [markdown]
 # ## 4.2  What does AdaGrad never do?
@@ -79,8 +80,7 @@ assert lab.rare_features(rarest=0.3).against("SGD", "AdaGrad").higher != 0
 # How long does each of the three need until its effective learning rate is half of what it was?
 
 # %%
-burst = explore(lab.memory)
-burst
+explore(lab.memory)
 
 # %% [markdown]
 # RMSProp needs 93 steps: $v - 1$ must fall from about 360 to 3, and each step multiplies it by $\beta_2 = 0.95$.
@@ -91,10 +91,10 @@ burst
 # not.
 
 # %% tags=["check"]
-assert burst.result.recovers("AdaGrad") is None
-assert burst.result.recovers("RMSProp") == 93
-assert burst.result.recovers("AdaDelta") == 238
-assert burst.result.rates["AdaGrad"][-1] < 0.11
+burst = lab.memory()
+claim("RMSProp is back after about 93 steps", burst.recovers("RMSProp"), near=93, within=4)
+claim("AdaDelta after about 238", burst.recovers("AdaDelta"), near=238, within=8)
+claim("AdaGrad is not back at a fifth after 490", burst.rates["AdaGrad"][-1], below=0.2)
 
 # %% [markdown]
 # ## 4.3  How long is a step of Adam?
@@ -118,8 +118,7 @@ worst = predict(
 worst
 
 # %%
-start = explore(lab.first_steps)
-start
+explore(lab.first_steps)
 
 # %% [markdown]
 # With the hats, the first step is $\eta\, g / \sqrt{g^2}$: **$\eta$ in every coordinate, whatever the gradient**, as
@@ -137,14 +136,11 @@ start
 # almost the same $6.57\,\eta$. Bias correction is for the start, not for a sudden rise.
 
 # %% tags=["check"]
-assert abs(start.result.adam[0] - 1) < 1e-6
-assert abs(start.result.uncorrected[0] - 10**0.5) < 1e-5
-assert start.result.worst[0] == 12
-assert start.result.steps_above(2) == 287
-assert start.result.steps_above(1.05) == 2374
-assert lab.first_steps(b2=0.99).steps_above(1.05) < 250
-assert 6.3 < lab.longest_after_a_rise(1e6) < start.result.worst[1]
-worst.reveal(start.result.worst[1])
+start = lab.first_steps()
+claim("the first step is lr", start.adam[0], near=1, within=1e-4)
+claim("without the correction steps stay twice too long for 287", start.steps_above(2), near=287, within=3)
+claim("a sudden rise makes almost as long a step", lab.longest_after_a_rise(1e6), above=6, below=start.worst[1])
+worst.reveal(start.worst[1])
 
 # %% [markdown]
 # ## 4.4  In which units is the learning rate?
@@ -158,8 +154,7 @@ worst.reveal(start.result.worst[1])
 # that range end? What does Adam become when $\varepsilon$ is 1?
 
 # %%
-units = explore(lab.rescaled)
-units
+explore(lab.rescaled)
 
 # %% [markdown]
 # SGD works for $c$ from 0.03 to 1; above 2 it diverges. Adam and RMSProp give the same end, to a tenth of a percent,
@@ -175,31 +170,29 @@ units
 # What Adam does not survive is a rotation (3.8): it scales *axes*.
 
 # %% tags=["check"]
-assert units.result.spread("Adam", 1e-4, 1e6) < 1.001
-assert units.result.spread("RMSProp", 1e-4, 1e6) < 1.001
-low, high = units.result.works("SGD")
-assert 0.02 < low < 0.05
-assert high < 2
-assert np.isclose(lab.rescaled(eps=1e-5).works("Adam")[0], 1e3 * units.result.works("Adam")[0])
+units = lab.rescaled()
+claim("Adam's end is the same over ten decades of c", units.spread("Adam", 1e-4, 1e6), below=1.01)
+claim("SGD works up to c of about 1", units.works("SGD")[1], above=0.5, below=2.0)
+moved = lab.rescaled(eps=1e-5).works("Adam")[0] / units.works("Adam")[0]
+claim("eps 1000 times as large moves the edge 1000-fold", moved, near=1000, within=300)
 
 # %% [markdown]
 # ## 4.5  How many learning rates has a network?
 #
 # Five optimizers train one network on the handwritten digits, from the same weights on the same batches, each at a
-# learning rate that suits it. `times` multiplies all of them. The effective learning rate of a weight is taken as its
-# step over its gradient; between the two thin lines of a color lie 80 % of the weights.
+# learning rate that suits it. `lr_scale` multiplies all of them. The effective learning rate of a weight is its step
+# over its gradient; between the two thin lines of a color lie 80 % of the weights.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** How wide is that band for SGD? Of momentum? Of the adaptive ones: a factor of 2, 20, or 2000? Towards the
 # end gradients shrink. In which direction does that move the effective learning rates of AdaGrad, RMSProp and Adam?
 
 # %%
-network = explore(lab.digits_race)
-network
+explore(lab.digits_race)
 
 # %% [markdown]
 # SGD has one learning rate; momentum's differ by a factor of two, since some gradients turn more often than others.
-# Those of the adaptive ones are spread over a factor of about twenty. AdaGrad's fall from the first step to the last,
+# Those of the adaptive ones are spread over a factor of ten to twenty. AdaGrad's fall from the first step to the last,
 # as 4.2 said they must, here to about a fifth. RMSProp's and Adam's fall at first, and from about step 60 on they
 # *rise*: gradients have shrunk with the loss, and the root, which stands under the step, shrinks after them. RMSProp
 # forgets the large ones; Adam's $\hat v$, after 120 steps a mean over nearly all of them, is diluted by the small ones.
@@ -208,14 +201,12 @@ network
 # Who ends lowest here depends on the seed, and one seed settles nothing. 4.10 and 4.11 do it properly.
 
 # %% tags=["check"]
-assert network.result.spread("SGD") < 1.001
-assert network.result.spread("momentum") < 4
-for name in ("AdaGrad", "RMSProp", "Adam"):
-    assert 8 < network.result.spread(name) < 40
-medians = {name: rates[[20, 60, 119], 1] for name, rates in network.result.effective.items()}
-assert np.all(np.diff(medians["AdaGrad"]) < 0)
-assert 4 < network.result.effective["AdaGrad"][0, 1] / medians["AdaGrad"][2] < 6
-assert all(medians[name][2] > 1.1 * medians[name][1] for name in ("RMSProp", "Adam"))
+race = lab.digits_race()
+adaptive = ("AdaGrad", "RMSProp", "Adam")
+claim("momentum's effective learning rates differ twofold or so", race.spread("momentum"), below=4)
+claim("the adaptive ones' by ten and more", min(race.spread(name) for name in adaptive), above=7)
+fall = race.effective["AdaGrad"][0, 1] / race.effective["AdaGrad"][-1, 1]
+claim("AdaGrad's fall to about a fifth", fall, near=5, within=1.5)
 
 # %% [markdown]
 # ## 4.6  What does weight decay become inside Adam?
@@ -240,12 +231,11 @@ blank = predict(
 blank
 
 # %%
-lost = explore(lab.shrinkage)
-lost
+explore(lab.shrinkage)
 
 # %% [markdown]
 # Each dot is a weight. AdamW takes the same share of all. L2 inside Adam takes $1/\sqrt{\hat v}$ times as much: the
-# dots lie on the theory's line, slope $-1.01$, and the shares differ by a factor of 150 between the 5th and the 95th
+# dots lie on the theory's line, slope $-1.01$, and the shares differ more than 100-fold from the 5th to the 95th
 # percentile. The weights with *large* gradients, those that the training uses, are regularized least. (The theory is
 # about the mean. In this one step a few weights lie off the line, and those at the lower edge even grew.)
 #
@@ -257,14 +247,13 @@ lost
 # to the other, is a different experiment.
 
 # %% tags=["check"]
-result, wild = lost.result, ~lost.result.blank
-assert abs(result.slope + 1) < 0.03
-assert abs(np.median(result.ratio[wild]) - 1) < 0.1
-assert np.allclose(result.decoupled, result.lr * result.decay, rtol=0.05)
-assert 100 < result.spread < 200
-assert result.root.min() > 1e-6
-strong, weak = (np.median(run.coupled[run.blank]) for run in (lab.shrinkage(1e-2), lab.shrinkage(1e-5)))
-blank.reveal(float(strong / weak))
+lost = lab.shrinkage()
+claim("L2 inside Adam takes 1 / root of a weight: the slope is -1", lost.slope, near=-1, within=0.05)
+claim("AdamW takes the same share of every weight", np.ptp(lost.decoupled) / lost.lr / lost.decay, below=0.05)
+strong, weak = (lab.shrinkage(decay) for decay in (1e-2, 1e-5))
+factor = np.median(strong.coupled[strong.blank]) / np.median(weak.coupled[weak.blank])
+claim("blank pixels do not see lambda", factor, near=1, within=0.1)
+blank.reveal(float(factor))
 
 # %% [markdown]
 # ## 4.7  Can Adam fail on a convex problem?
@@ -282,8 +271,7 @@ blank.reveal(float(strong / weak))
 # $\beta_1 = 0.9$?
 
 # %%
-three = explore(lab.adam_counterexample)
-three
+explore(lab.adam_counterexample)
 
 # %% [markdown]
 # To $+1$, the worst point there is. The large slope is divided by a root that it has just made large itself, and so
@@ -303,13 +291,12 @@ three
 # and AMSGrad seldom helps. But a $\beta_2$ lowered "to adapt faster" moves towards this picture.
 
 # %% tags=["check"]
-assert three.result.paths["Adam"][-1] > 0.95
-assert three.result.paths["AMSGrad"][-1] < -0.95 > three.result.paths["SGD"][-1]
-assert lab.adam_counterexample(b2=0.46).drift < 0 < lab.adam_counterexample(b2=0.48).drift
-assert lab.counterexample_map().agreement > 0.98  # over 1320 settings
-assert lab.adam_counterexample(b2=0.9).paths["Adam"][-1] < -0.95 > lab.adam_counterexample(b1=0.9).paths["Adam"][-1]
-rare_slope = lab.adam_counterexample(1.01, 101, 0.9, 0.99, steps=6000).paths
-assert rare_slope["AMSGrad"][-1] < -0.8 < 0.4 < rare_slope["Adam"][-1]
+paths = lab.adam_counterexample().paths
+claim("Adam goes to the worst point", paths["Adam"][-1], above=0.9)
+claim("AMSGrad to the best", paths["AMSGrad"][-1], below=-0.9)
+claim("theory tells where Adam ends, over 1320 settings", lab.counterexample_map().agreement, above=0.97)
+rounds = lab.adam_counterexample(1.01, 101, 0.9, 0.99, steps=6000).paths
+claim("a rare large slope catches Adam at 0.99 too", rounds["Adam"][-1] - rounds["AMSGrad"][-1], above=1)
 
 # %% [markdown]
 # ## 4.8  What do Adam's relatives change, and what do they keep?
@@ -330,12 +317,10 @@ assert rare_slope["AMSGrad"][-1] < -0.8 < 0.4 < rare_slope["Adam"][-1]
 # after a while, in units of $\eta$? How long is RAdam's *first* step?
 
 # %%
-kept = explore(lab.state_bytes)
-kept
+explore(lab.state_bytes)
 
 # %%
-early = explore(lab.early_steps)
-early
+explore(lab.early_steps)
 
 # %% [markdown]
 # SGD keeps nothing, momentum and Lion 4 bytes, Adam 8: for a model of seven billion parameters 56 GB, more than the
@@ -355,15 +340,12 @@ early
 # units. With gradients of size 1000 RAdam's first step is nearly a thousand times $\eta$.
 
 # %% tags=["check"]
+kept, noise = lab.state_bytes(), lab.early_steps(signal=0.0)
 names = ("SGD", "momentum", "Lion", "Adam", "AMSGrad")
-assert [kept.result.per_parameter(name) for name in names] == [0, 4, 4, 8, 12]
-assert kept.result.bytes["Adafactor"] == 4 * (512 + 128)
-noise, loud = lab.early_steps(signal=0.0), lab.early_steps(signal=0.0, scale=1000.0)
-assert abs(noise.settled("Adam") - (0.1 / 1.9) ** 0.5) < 0.02
-assert 2.2 < noise.settled("NAdam") / noise.settled("Adam") < 2.8
-agreed = lab.early_steps(signal=3.0)
-assert all(0.9 < agreed.settled(name) < 1.05 for name in ("Adam", "NAdam", "Lion"))
-assert (noise.waits, noise.gap < 0.24, loud.sizes["RAdam"][0] > 800) == (5, True, True)
+claim("bytes a parameter: 0, 4, 4, 8, 12", [kept.per_parameter(name) for name in names] == [0, 4, 4, 8, 12])
+claim("on noise Adam's steps settle at 0.23 lr", noise.settled("Adam"), near=(0.1 / 1.9) ** 0.5, within=0.03)
+loud = lab.early_steps(signal=0.0, scale=1000.0).sizes["RAdam"][0]
+claim("RAdam's first step is in SGD's units", loud, above=500)
 
 # %% [markdown]
 # ## 4.9  Is your Adam an Adam?
@@ -401,96 +383,95 @@ lab.check_adam(mine)
 # `Adam` is an Adam and no AdamW either, for the one reason of 4.6.
 
 # %% tags=["check"]
-assert lab.check_adam(mine).mistake == "eps inside the root"
-assert lab.check_adam(torch.optim.Adam).passed
-assert lab.check_adamw(torch.optim.AdamW).passed
-assert lab.check_rmsprop(torch.optim.RMSprop).passed
-assert lab.check_adamw(mine).mistake == "eps inside the root; coupled decay"
-assert lab.check_adamw(torch.optim.Adam).mistake == "coupled decay"
+claim("your line is named", lab.check_adam(mine).mistake == "eps inside the root")
+claim("torch's Adam is an Adam", lab.check_adam(torch.optim.Adam).passed)
+claim("and no AdamW", lab.check_adamw(torch.optim.Adam).mistake == "coupled decay")
 
 # %% [markdown]
 # ## 4.10  Folklore on trial: "Adam needs no tuning"
 #
 # Four tasks: the digits; the digits with a deeper network; the digits with the loss multiplied by 100; and MNIST-1D,
 # noisy one-dimensional shapes. Adam and SGD with momentum 0.9 get the same budget: nine learning rates over four
-# decades, for each of four seeds. A tuning is *one seed's* nine runs, as in practice, judged on validation; the winner
-# is then tested on a fresh run, so that the interval holds the luck of tuning, too. Three ways to choose $\eta$:
-#
-# - *tuned*: what won on this task;
-# - *carried*: what won on the digits, used everywhere;
-# - *default*: 0.001, for Adam only.
+# decades, for each of four seeds. `tune` chooses on validation, for each seed by itself, and tests the choice on a
+# fresh run, so that the interval holds the luck of tuning, too. An optimizer with one learning rate is not tuned.
 
 # %% tags=["predict"]
 price = predict("Averaged over the four tasks: how many points of test accuracy does the default cost?", Linear(0, 90))
 price
 
+# %% tags=["build"]
+momentum = partial(optim.sgd, beta=0.9)
+pair = {"SGD": (momentum, np.logspace(-4, 0, 9)), "Adam": (optim.adam, np.logspace(-5, -1, 9))}
+three = pair | {"Adam at 0.001": (optim.adam, [1e-3])}
+trials = {name: tune(three, None, epochs=5, seeds=4, **task) for name, task in lab.tasks().items()}
+trials["digits"]
+
 # %%
-trial = lab.tuning_gain()
-trial
+trials["digits, loss x 100"]
 
 # %% [markdown]
-# Three findings.
+# *The default is no tuning, and it shows.* Against tuning, 0.001 costs between 13 and 23 points on every task. These
+# trainings are short, five epochs, and 0.001 is too small for a short training (in 4.11, with 14 epochs, it misses far
+# less). *Nor is Adam's good range wider than SGD's*: look at the valleys.
 #
-# 1. *The default is no tuning, and it shows.* Against tuning, 0.001 costs between 15 and 22 points, on every task, and
-#    no interval comes near zero. These trainings are short, five epochs, and 0.001 is too small for a short training
-#    (the picture of 4.11 shows 14 epochs: there it misses far less).
-# 2. *Adam's good range is no wider than SGD's.* The learning rates within two points of the best cover about one
-#    decade, for both.
-# 3. *But it does not hang on the units of the loss.* SGD's best $\eta$ moves by a factor of 300 from task to task,
-#    all but a factor of ten with the loss times 100; Adam's moves by 3. Carried from the digits to the loss times
-#    100, SGD's is a disaster, and Adam's costs nothing at all: by 4.4 it is the same run again. To the deeper
-#    network and to MNIST-1D both carry, at no cost that could be told from zero.
-#
-# So: tune Adam once per kind of problem and length of run, and rescaling will not undo it. That is worth much, and
-# it is not "needs no tuning".
+# But one thing holds. SGD's best $\eta$ moves by a factor of 100 from the digits to the loss times 100; Adam's does not
+# move at all. Now take the digits' best to the other tasks:
+
+# %% tags=["build"]
+known = {name: trials["digits"].best(name) for name in pair}
+fixed = {name: (pair[name][0], [lr]) for name, lr in known.items()}
+carried = {name: tune(fixed, None, epochs=5, seeds=4, **task) for name, task in lab.tasks().items()}
+lost = {(n, name): (trials[name].accuracy[n] - carried[name].accuracy[n]).mean() for name in carried for n in pair}
+{key: round(100 * points, 1) for key, points in lost.items()}
+
+# %% [markdown]
+# For the loss times 100, SGD's learning rate is a disaster, and Adam's costs nothing: by 4.4 it is the same run again.
+# To the deeper network and to MNIST-1D both carry at no more than a few points. So: tune Adam once per kind of problem
+# and length of run, and rescaling will not undo it. That is worth much, and it is not "needs no tuning".
 
 # %% tags=["check"]
-costs = [trial.regret(task, "Adam", "default") for task in lab.TASKS]
-assert all(cost.higher == 0 and 0.12 < cost.mean < 0.25 for cost in costs)
-wide = {name: np.mean([trial.decades(task, name) for task in lab.TASKS]) for name in ("SGD", "Adam")}
-assert abs(wide["Adam"] - wide["SGD"]) <= 0.5
-assert trial.moves("Adam") < 4 < 90 < trial.moves("SGD")
-assert trial.regret("digits, loss x 100", "SGD", "carried").mean > 0.9
-assert all(trial.regret(task, "Adam", "carried").higher is None for task in lab.TASKS)
-assert all(trial.regret(task, "SGD", "carried").higher is None for task in ("digits, deep", "MNIST-1D"))
-price.reveal(100 * float(np.mean([cost.mean for cost in costs])))
+costs = [trial.compare("Adam", "Adam at 0.001").mean for trial in trials.values()]
+claim("the default costs points on every task", min(costs), above=0.08)
+scaled = trials["digits, loss x 100"]
+claim("SGD's best learning rate moves with the loss's units", known["SGD"] / scaled.best("SGD"), above=20)
+claim("Adam's does not", known["Adam"] / scaled.best("Adam"), above=0.3, below=3.5)
+price.reveal(100 * float(np.mean(costs)))
 
 # %% [markdown]
 # ## 4.11  Folklore on trial: "Adam generalizes worse than SGD"
 #
 # Wilson et al. (2017) found adaptive methods behind SGD in test accuracy, and the sentence stuck. Choi et al. (2019)
 # then showed that the order depends on what is tuned. Same rules as before, six seeds, 14 epochs: on the digits, where
-# both learn the training set by heart, and on MNIST-1D with 1000 examples, where such a network gets less than half of
-# the test right, and so has much room to generalize badly.
+# both fit the whole training set, and on MNIST-1D with 1000 examples, where such a network gets less than half of the
+# test right, and so has much room to generalize badly.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** SGD's test accuracy less Adam's, in points, on each: the sign, and whether six seeds can tell it from 0?
 
-# %%
-digits_verdict = lab.generalization_gap("digits")
-digits_verdict
+# %% tags=["build"]
+tasks = lab.tasks()
+digits_trial = tune(pair, None, epochs=14, seeds=6, **tasks["digits"])
+shapes_trial = tune(pair, None, epochs=14, seeds=6, **tasks["MNIST-1D"])
+digits_trial
 
 # %%
-shapes_verdict = lab.generalization_gap("MNIST-1D")
-shapes_verdict
+shapes_trial
 
 # %% [markdown]
-# Six seeds cannot tell on either. On the digits Adam is ahead by 0.9 points, with an interval from $-1.8$ to $+0.1$ for
-# SGD less Adam; on MNIST-1D they are level, give or take one and a half points.
+# On the digits Adam is ahead by about half a point. On MNIST-1D SGD is ahead by about four. So the saying is true here?
 #
-# More seeds can. With 18, in the tests of this lecture, Adam is ahead on the digits by 0.6 points. With 36, SGD is
-# ahead on MNIST-1D, by 0.8 points, interval $[0.1, 1.6]$; train for 20 epochs instead of 14, and that lead cannot be
-# told from zero any more. Leads of opposite sign, then, that come and go with the task and the budget, and are small
-# beside what the learning rate does in 4.10. A convolutional network on natural images, where the saying comes from, is
-# another task again.
+# Look at what was tuned. The lowest validation *loss* stops Adam at a learning rate ten times below the one with the
+# best validation *accuracy*: this network is overconfident long before it is worse. Choose by accuracy instead
+# (`by="accuracy"`), and with 24 seeds, in the tests of this lecture, SGD's lead is about one point. Leads of opposite
+# sign, then, that depend on the task and on what one chooses by, and are small beside what the learning rate does in
+# 4.10. A convolutional network on natural images, where the saying comes from, is another task again.
 #
 # What is certain is how it gets confirmed too easily: tune SGD, take Adam at 0.001, and you have your result.
 
 # %% tags=["check"]
-assert digits_verdict.comparison.higher is None
-assert digits_verdict.comparison.mean < 0
-assert shapes_verdict.comparison.higher is None
-assert shapes_verdict.comparison.low < -0.01 < 0.01 < shapes_verdict.comparison.high
+leads = [trial.compare("SGD", "Adam").mean for trial in (digits_trial, shapes_trial)]
+claim("on the digits Adam is ahead, by less than two points", -leads[0], above=0, below=0.02)
+claim("on MNIST-1D SGD is ahead, by a few", leads[1], above=0.01, below=0.08)
 
 # %% [markdown]
 # ## 4.12  Frontier: what if a matrix were treated as a matrix?
@@ -504,48 +485,56 @@ assert shapes_verdict.comparison.low < -0.01 < 0.01 < shapes_verdict.comparison.
 # - **Schedule-free** (Defazio et al. 2024): no matrix; an average over the run takes the place of the falling $\eta$.
 #
 # First a problem made for them: $\tfrac12 |A (W - W^*) B|^2$ over a matrix $W$, once with $A$ and $B$ diagonal, once
-# with all of it turned by random rotations, left and right. Then a small network on the digits. Each has its own
-# best learning rate, which falls linearly to 0 but where the name says otherwise; the network's winners run on six
-# fresh seeds.
+# with all of it turned by random rotations, left and right. Then a small network on the digits, three epochs, each
+# optimizer at its own best of six learning rates, which falls linearly to 0 but where the name says otherwise.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** Which of momentum, Adam, Muon, Shampoo and SOAP end higher on the turned problem than on the straight
-# one, and by how much? Who wins on the network, and by as much as on the matrix?
+# one, and by how much? Who is ahead on the network, and by as much as on the matrix?
 
 # %%
 matrix = lab.matrix_race()
 matrix
 
-# %%
-news = lab.recent_optimizers()
-news
+
+# %% tags=["build"]
+def fall(make):
+    line = schedules.scale_by_schedule(schedules.polynomial(3 * 34))  # to 0 over three epochs of 34 batches
+    return lambda lr: optim.chain(make(lr), line)
+
+
+def averaged(lr):
+    return optim.landing(optim.schedule_free(optim.adam(lr, b1=0.0)), 3 * 34)
+
+
+made = {"Adam": fall(optim.adam), "Muon": fall(optim.muon), "schedule-free": averaged}
+made |= {"SOAP": fall(partial(optim.soap, b1=0.9, b2=0.9))}  # forgets faster than its authors' 0.95: runs are short
+lrs = 0.2 * 0.5 ** np.arange(6.0)[::-1]
+network = tune(
+    made | {"Shampoo": (fall(optim.shampoo), 16 * lrs)}, lrs, tasks["digits"]["data"], epochs=3, batch=32, seeds=6
+)
+network
 
 # %% [markdown]
 # Momentum, Muon and Shampoo know no axes: the turned problem is the same to them, and so are their curves, but for
 # rounding. Adam ends hundreds of times higher. SOAP, which begins as Adam does and must find the axes on its way, ends
-# two to five times higher. And Shampoo ends thousands of times lower than all: the curvature of this problem *is* a
+# two to seven times higher. And Shampoo ends hundreds of times lower than all: the curvature of this problem *is* a
 # matrix for the rows and one for the columns, just what Shampoo divides by.
 #
-# On the network the picture is another. Muon and schedule-free Adam end at about a third of Adam's training loss, and
-# SOAP lies between; Shampoo, the winner by thousands, is not distinguishable from Adam. Nor is Adam with a constant
-# learning rate from Adam with a falling one, so it is hardly the missing schedule that makes schedule-free win. In test
-# accuracy schedule-free and SOAP are ahead of Adam by one and a half points here, Muon by nothing. With other seeds the
-# training losses come out the same, but for SOAP and Shampoo, which are sometimes a little ahead of Adam and sometimes
-# level; and no lead in accuracy is there every time.
+# On the network the picture is another. SOAP, Shampoo and schedule-free Adam end 10 to 20 % below Adam's test loss,
+# here and with other seeds; Muon is level with it. In accuracy no lead is more than about a point, and few can be told
+# from zero.
 #
-# Read such results, these too, with 4.10 in mind: 80 steps, a network of 2400 parameters, each tuned on five learning
+# Read such results, these too, with 4.10 in mind: 102 steps, a network of 2400 parameters, each tuned on six learning
 # rates and nothing else. In large language models Muon and SOAP save steps at equal loss by their authors' account;
 # a benchmark that tunes all alike finds smaller gains than claimed (Wen et al. 2025).
 
 # %% tags=["check"]
-assert abs(np.log([matrix.loses(name) for name in ("momentum", "Muon", "Shampoo")])).max() < 0.3
-assert matrix.loses("SOAP") < 5 < 100 < matrix.loses("Adam")
-assert all(1000 * matrix.end("Shampoo", turned=True) < matrix.end(n, turned=True) for n in ("Adam", "Muon", "SOAP"))
-assert all(news.against(n).higher == 1 and news.ratio(n) < 0.5 for n in ("Muon", "schedule-free"))  # Adam's is higher
-assert news.against("Shampoo").higher is None
-assert news.against("Adam, constant").higher != 0
-assert news.accuracy_gain("Muon").higher is None
-assert news.accuracy_gain("schedule-free").higher == news.accuracy_gain("SOAP").higher == 0
+claim("Adam minds the turn", matrix.loses("Adam"), above=50)
+claim("Shampoo does not", matrix.loses("Shampoo"), near=1, within=0.1)
+ratio = {name: np.exp(np.log(row / network.loss["Adam"]).mean()) for name, row in network.loss.items()}
+claim("SOAP ends below Adam on the network", ratio["SOAP"], below=0.95)
+claim("Muon is level with it", ratio["Muon"], near=1, within=0.15)
 
 # %% [markdown]
 # ## Summary
@@ -560,9 +549,9 @@ assert news.accuracy_gain("schedule-free").higher == news.accuracy_gain("SOAP").
 # - With a memory shorter than the time between important gradients, Adam may go to the worst point; AMSGrad does not.
 # - Bytes of state a parameter: SGD 0, momentum and Lion 4, Adam 8, AMSGrad 12, Adafactor next to none.
 # - RAdam's rectification is a warm-up, and its first five steps are in SGD's units.
-# - Adam needs tuning: its good range is as narrow as SGD's, and the default cost 15 to 22 points. But the good range
-#   stays where it is from task to task.
-# - At equal budgets, who generalizes better depended on the task, by less than a point, and six seeds could not tell.
+# - Adam needs tuning: its good range is as narrow as SGD's, and the default cost 13 to 23 points. But the good range
+#   stays where it is when the loss changes its units.
+# - At equal budgets, who generalizes better depended on the task and on what the learning rate was chosen by.
 
 # %% [markdown]
 # ## Exercises

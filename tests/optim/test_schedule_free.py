@@ -12,6 +12,7 @@ from course_lib.optim import (
     apply_steps,
     chain,
     decoupled_decay,
+    landing,
     schedule_free,
     sgd,
 )
@@ -98,3 +99,15 @@ def test_schedule_free_drives_a_module_whose_parameters_are_moved_in_place():
         torch.testing.assert_close(a, b)
     assert all(torch.equal(a, b) for a, b in zip(first.average, start, strict=True))
     assert all(torch.equal(a, b) for a, b in zip(first.fast, start, strict=True))
+
+
+def test_the_last_step_of_a_landing_goes_to_the_average():
+    params = [torch.tensor([2.0, -1.0], dtype=torch.float64)]
+    base, down = schedule_free(sgd(0.1)), landing(schedule_free(sgd(0.1)), 5)
+    state, landed, theta, other = base.init(params), down.init(params), params, params
+    for t in range(1, 6):
+        steps, state = base.update(theta, state, theta)
+        moves, landed = down.update(other, landed, other)
+        theta, other = apply_steps(theta, steps), apply_steps(other, moves)
+        torch.testing.assert_close(other[0], state.average[0] if t == 5 else theta[0])
+    assert (theta[0] - state.average[0]).abs().max() > 1e-3

@@ -84,3 +84,13 @@ def test_equal_results_are_not_distinguishable_and_a_constant_gap_is():
 def test_what_cannot_be_compared_is_refused(a, b, level, message):
     with pytest.raises(ValueError, match=message):
         compare(a, b, level=level)
+
+
+def test_a_margin_is_the_near_end_in_widths_of_the_interval():
+    apart = compare([2.0, 2.1, 2.2], [1.0, 1.0, 1.0])
+    assert apart.margin == pytest.approx(apart.low / (apart.high - apart.low))
+    assert compare([1.0, 1.0, 1.0], [2.0, 2.1, 2.2]).margin == pytest.approx(apart.margin)
+    level = compare([1.0, 2.0, 3.0], [1.1, 1.9, 3.0])
+    assert level.margin < 0 < level.largest == pytest.approx(max(-level.low, level.high))
+    same = compare([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    assert (same.largest, same.higher) == (0.0, None)

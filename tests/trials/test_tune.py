@@ -1,10 +1,12 @@
 """Tuning: chosen on validation alone, tested afresh, equal to a plain loop, and honest about the ends of its grid."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 from torch.nn.functional import cross_entropy
 
 from course_lib.data import moons, with_label_noise
@@ -23,9 +25,9 @@ def trial():
     return tune({"SGD": sgd, "Adam": (adam, [1e-3, 1e-2])}, LRS, DATA, model=MODEL, seeds=3, epochs=3, batch=16)
 
 
-def alone(make, lr, seed, part):
+def alone(make, lr, seed, part, batch=16):
     model = MODEL(seed)
-    fit(model, cross_entropy, Stepper(model.parameters(), make(lr)), DATA.train, epochs=3, batch=16, seed=seed)
+    fit(model, cross_entropy, Stepper(model.parameters(), make(lr)), DATA.train, epochs=3, batch=batch, seed=seed)
     return evaluate(model, cross_entropy, part)
 
 
@@ -52,11 +54,34 @@ def test_of_equal_losses_the_smaller_learning_rate_wins_and_diverged_runs_lose()
     wild = tune({"SGD": sgd}, [0.1, 1e30], DATA, model=MODEL, seeds=3, epochs=2)
     assert np.isinf(wild.losses["SGD"][1]).all()
     assert set(wild.chosen["SGD"]) == {0.1}
+    assert np.isnan(tune({"SGD": sgd}, [1e29, 1e30], DATA, model=MODEL, seeds=3, epochs=2).width("SGD"))
 
 
 def test_one_learning_rate_for_all_seeds_is_the_best_mean():
     trial = tune({"SGD": sgd}, LRS, DATA, model=MODEL, seeds=4, epochs=2, choose="mean")
     assert set(trial.chosen["SGD"]) == {trial.best("SGD")}
+
+
+def test_it_is_drawn_with_a_line_for_each_seed_and_redrawn_from_part(trial):
+    figure = Figure()
+    redraw = trial.draw(figure)
+    right = figure.axes[1]
+    lines = [line.get_xydata() for line in right.lines if len(line.get_xydata()) == 2]
+    assert [tuple(line[:, 1]) for line in lines] == list(zip(*trial.accuracy.values(), strict=True))
+    redraw(replace(trial, accuracy={"SGD": trial.accuracy["SGD"]}))
+    assert np.isfinite([*right.get_ylim(), *figure.axes[0].get_ylim()]).all()
+    assert "image/png" in trial._repr_mimebundle_()[0]
+
+
+def test_what_is_chosen_by_can_be_the_accuracy():
+    trial = tune({"SGD": sgd}, LRS, DATA, model=MODEL, seeds=3, epochs=3, by="accuracy")
+    for k in range(3):
+        scores = [alone(sgd, lr, 500 + k, DATA.validation, batch=64)["accuracy"] for lr in LRS]
+        assert trial.chosen["SGD"][k] == LRS[int(np.argmax(scores))]
+
+
+def test_an_optimizer_with_one_learning_rate_is_not_at_an_end():
+    assert tune({"SGD": (sgd, [0.1])}, None, DATA, model=MODEL, seeds=3, epochs=1).at_an_end("SGD") == 0.0
 
 
 def test_the_numbers_of_a_trial(trial):
@@ -89,8 +114,10 @@ def test_it_is_seen_as_it_comes_and_can_be_stopped():
         ({"optimizers": {}}, "optimizers must hold at least one"),
         ({"seeds": 2}, "seeds must be at least 3, got 2"),
         ({"lrs": [0.1, 0.01]}, "lrs of SGD must be positive numbers in ascending order"),
+        ({"by": "time"}, "by must be one of loss, accuracy, got 'time'"),
+        ({"lrs": None}, "lrs of SGD must be positive numbers in ascending order, got None"),
         ({"lrs": [0.0, 0.1]}, "lrs of SGD must be positive"),
-        ({"choose": "best"}, "choose must be 'seed' or 'mean', got 'best'"),
+        ({"choose": "best"}, "choose must be one of seed, mean, got 'best'"),
     ],
 )
 def test_what_is_not_legal_is_named(change, sentence):

@@ -10,14 +10,13 @@ from course_lib.lectures.adaptive.exercises import (
     check_amsgrad_step,
     check_rmsprop,
 )
-from course_lib.lectures.adaptive.frontier import matrix_race, recent_optimizers
+from course_lib.lectures.adaptive.frontier import matrix_race
 from course_lib.lectures.adaptive.rare_features import rare_features
-from course_lib.lectures.adaptive.tuning import TASKS, generalization_gap, momentum, tuning_gain
+from course_lib.lectures.adaptive.tuning import tasks
 from course_lib.lectures.adaptive.variants import early_steps, state_bytes
 from course_lib.lectures.adaptive.weight_decay import shrinkage
 
 __all__ = [
-    "TASKS",
     "adam_counterexample",
     "check_adagrad_step",
     "check_adam",
@@ -28,15 +27,12 @@ __all__ = [
     "digits_race",
     "early_steps",
     "first_steps",
-    "generalization_gap",
     "longest_after_a_rise",
     "matrix_race",
     "memory",
-    "momentum",
     "rare_features",
-    "recent_optimizers",
     "rescaled",
     "shrinkage",
     "state_bytes",
-    "tuning_gain",
+    "tasks",
 ]

@@ -5,22 +5,20 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from course_lib.optim import Transform, adadelta, adagrad, adam, on_numbers, rmsprop, sgd, steps_on
 from course_lib.ranges import Linear, Log, experiment
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import BLUE, GREEN, GREY, LINES, ORANGE, RED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 STEPS = 3000
 SIZES = np.geomspace(1e-12, 1e6, 91)
 
 
-def running(x: Array, beta: float) -> Array:
+def running(x: Floats, beta: float) -> Floats:
     """(steps,) the running mean a_t = beta a_(t-1) + (1 - beta) x_t, from a_0 = 0, without bias correction."""
     return np.array(list(accumulate(x.tolist(), lambda a, g: beta * a + (1 - beta) * g, initial=0.0))[1:])
 
@@ -32,21 +30,21 @@ class FirstSteps(Result):
     corrected and first: (91,) the first step over lr, by the gradient's size in SIZES.
     """
 
-    adam: Array
-    uncorrected: Array
-    first: Array
+    adam: Floats
+    uncorrected: Floats
+    first: Floats
     scale: float
     b1: float
     b2: float
     eps: float
 
     @property
-    def factor(self) -> Array:
+    def factor(self) -> Floats:
         """(3000,) how many times longer the uncorrected step is than the corrected one."""
         return self.uncorrected / self.adam
 
     @property
-    def theory(self) -> Array:
+    def theory(self) -> Floats:
         """(3000,) the same by formula, where eps is nothing beside the root: (1 - b1^t) / sqrt(1 - b2^t)."""
         t = np.arange(1, STEPS + 1)
         return (1 - self.b1**t) / np.sqrt(1 - self.b2**t)
@@ -139,8 +137,8 @@ class Rescaled(Result):
     depend on c; cut at 1e6 where a run diverged.
     """
 
-    scales: Array
-    ends: dict[str, Array]
+    scales: Floats
+    ends: dict[str, Floats]
     lr: float
     eps: float
 
@@ -198,7 +196,7 @@ def rescaled(
     return Rescaled(scales, {n: _ends(o, curvature, scales, added) for n, o in optimizers.items()}, lr, eps)
 
 
-def _ends(optimizer: Transform, curvature: Array, scales: Array, noise: Array) -> Array:
+def _ends(optimizer: Transform, curvature: Floats, scales: Floats, noise: Floats) -> Floats:
     theta = np.ones((2, len(scales)))
     move = on_numbers(optimizer, theta)
     for extra in noise:
@@ -213,8 +211,8 @@ class Memory(Result):
     grads: (600,) the sizes of the gradients, 1 but for the burst. burst: its first step and the first after it.
     """
 
-    grads: Array
-    rates: dict[str, Array]
+    grads: Floats
+    rates: dict[str, Floats]
     burst: tuple[int, int]
 
     def recovers(self, name: str, share: float = 0.5) -> int | None:

@@ -5,17 +5,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from course_lib.optim import Transform, adam, amsgrad, on_numbers, sgd
 from course_lib.ranges import Linear, Log, Progress, experiment, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import GREY, INK, LINES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,7 @@ class Counterexample(Result):
     paths[name]: (steps+1,).
     """
 
-    paths: Mapping[str, Array]
+    paths: Mapping[str, Floats]
     large: float
     period: int
     b1: float
@@ -36,7 +33,7 @@ class Counterexample(Result):
         """Theory, for b1 = 0: what the slopes over their roots come to in a round; Adam climbs to 1 where below 0."""
         return float(drift(self.large, self.b2, self.period))
 
-    def regret(self, name: str) -> Array:
+    def regret(self, name: str) -> Floats:
         """(steps,) loss above that of staying at -1, a step, averaged over the steps so far."""
         away = self.paths[name][:-1] + 1
         slopes = np.resize([self.large] + [-1.0] * (self.period - 1), len(away))
@@ -122,13 +119,13 @@ def clip(x: Any) -> Any:
 class CounterexampleMap(Result):
     """Where Adam ends, over the large slope and b2. larges: (33,). b2s: (40,). ends: (40, 33), from -1 to 1."""
 
-    larges: Array
-    b2s: Array
-    ends: Array
+    larges: Floats
+    b2s: Floats
+    ends: Floats
     b1: float
 
     @property
-    def predicted(self) -> Array:
+    def predicted(self) -> Floats:
         """(40, 33) the drift, for b1 = 0: where it is negative Adam should end at +1."""
         return drift(self.larges, self.b2s[:, None])
 

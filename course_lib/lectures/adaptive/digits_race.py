@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector
@@ -16,7 +15,7 @@ from course_lib.models import mlp
 from course_lib.optim import Stepper, Transform, adagrad, adam, rmsprop, sgd
 from course_lib.optim.contract import checked
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import LINES
 from course_lib.train import accuracy
 from course_lib.trials import single_threaded
@@ -24,7 +23,6 @@ from course_lib.trials import single_threaded
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 Factory = Callable[[float, float], Transform]
 
 OWN: Mapping[str, Factory] = {
@@ -53,10 +51,10 @@ class DigitsRace(Result):
     steps: how many the race is to have.
     """
 
-    losses: Mapping[str, Array]
-    effective: Mapping[str, Array]
-    directions: Mapping[str, Array]
-    sizes: Mapping[str, Array]
+    losses: Mapping[str, Floats]
+    effective: Mapping[str, Floats]
+    directions: Mapping[str, Floats]
+    sizes: Mapping[str, Floats]
     accuracy: Mapping[str, float]
     steps: int
 

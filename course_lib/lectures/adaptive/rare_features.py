@@ -5,18 +5,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from course_lib.optim import Transform, adadelta, adagrad, adam, on_numbers, rmsprop, sgd
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import GREY, INK, LINES
 from course_lib.trials import Comparison, compare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 FEATURES = 40
 LEARNERS: dict[str, tuple[Callable[[Any], Transform], float]] = {
     "SGD": (sgd, 2.0),
@@ -37,13 +35,13 @@ class RareFeatures(Result):
     the noise. lrs[name]: the learning rate that did best on three other seeds.
     """
 
-    frequency: Array
-    errors: Mapping[str, Array]
-    losses: Mapping[str, Array]
+    frequency: Floats
+    errors: Mapping[str, Floats]
+    losses: Mapping[str, Floats]
     lrs: Mapping[str, float]
     examples: int
 
-    def rare_error(self, name: str) -> Array:
+    def rare_error(self, name: str) -> Floats:
         """(seeds,) mean error of the eight rarest features."""
         return self.errors[name][:, -8:].mean(axis=1)
 
@@ -101,8 +99,8 @@ def rare_features(
     """One example a step: x_j is 1 with its feature's frequency, from 1/2 to `rarest`, else 0; y = w* x + noise."""
     frequency = np.geomspace(0.5, rarest, FEATURES)
     tuning, fresh = range(seed + 500, seed + 503), range(seed, seed + seeds)
-    errors: dict[str, Array] = {}
-    losses: dict[str, Array] = {}
+    errors: dict[str, Floats] = {}
+    losses: dict[str, Floats] = {}
     chosen: dict[str, float] = {}
     for name in progress(list(LEARNERS)):
         make, top = LEARNERS[name]
@@ -116,8 +114,8 @@ def rare_features(
 
 
 def _learn(
-    make: Callable[[Any], Transform], lrs: Array, seeds: range, frequency: Array, examples: int, noise: float
-) -> Array:
+    make: Callable[[Any], Transform], lrs: Floats, seeds: range, frequency: Floats, examples: int, noise: float
+) -> Floats:
     """(lrs, seeds, 40) w - w* at the end; equal seeds see equal examples."""
     dice = [np.random.default_rng(seed) for seed in seeds]
     off = -np.array([rng.choice([-1.0, 1.0], FEATURES) for rng in dice]) + np.zeros((len(lrs), 1, 1))
@@ -131,6 +129,6 @@ def _learn(
     return np.clip(np.nan_to_num(off, nan=1e6), -1e6, 1e6)
 
 
-def _excess(off: Array, frequency: Array) -> Array:
+def _excess(off: Floats, frequency: Floats) -> Floats:
     """The expected square of (w - w*) x: a variance for each feature, and the square of the mean."""
     return (off**2 * frequency * (1 - frequency)).sum(axis=-1) + (off * frequency).sum(axis=-1) ** 2

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.utils._pytree import tree_leaves
 
 from course_lib.optim import (
@@ -30,13 +29,12 @@ from course_lib.optim import (
 )
 from course_lib.optim.radam import rectification
 from course_lib.ranges import Linear, Log, experiment
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import BLUE, INK, LINES, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 STEPS = 300
 MEMBERS: dict[str, Transform] = {
     "SGD": sgd(0.1),
@@ -122,9 +120,9 @@ class EarlySteps(Result):
     """The first 300 steps of 60 coordinates whose gradients are noise about a mean. sizes[name]: (300,), root mean
     square over the coordinates, over lr. rectified: (300,) RAdam's factor. warmed: (300,) a linear warm-up's."""
 
-    sizes: Mapping[str, Array]
-    rectified: Array
-    warmed: Array
+    sizes: Mapping[str, Floats]
+    rectified: Floats
+    warmed: Floats
     signal: float
 
     @property
@@ -192,7 +190,7 @@ def early_steps(
     return EarlySteps(sizes, factor(t, b2), warmed, signal)
 
 
-def family(grads: Array, b2: float) -> dict[str, Array]:
+def family(grads: Floats, b2: float) -> dict[str, Floats]:
     """(steps, n) each the steps of Adam and its relatives, lr 1, on these gradients; Lion keeps its own betas."""
     members = {
         "Adam": adam(1.0, b2=b2),
@@ -204,7 +202,7 @@ def family(grads: Array, b2: float) -> dict[str, Array]:
     return {name: np.array(steps_on(member, list(grads))) for name, member in members.items()}
 
 
-def factor(t: Array, b2: float) -> Array:
+def factor(t: Floats, b2: float) -> Floats:
     """RAdam's r_t; 0 while it does not divide by its root (rho_t <= 5)."""
     rho, r = rectification(t, b2)
     return np.where(rho > 5, r, 0.0)

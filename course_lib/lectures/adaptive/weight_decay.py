@@ -1,23 +1,26 @@
 """What does weight decay do to each weight: as L2 inside Adam's gradient, and beside Adam's step?"""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import cross_entropy
 
+from course_lib.data import digits
+from course_lib.models import mlp
 from course_lib.optim import adam, adamw, add_decay, chain
 from course_lib.ranges import Log, Preview, Progress, experiment, no_preview, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import BLUE, GREEN, INK, ORANGE
 from course_lib.trials import single_threaded
-from course_lib.trials.stacked import Net, gradient, handwriting, start
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 WATCHED = 50
 
 
@@ -30,16 +33,16 @@ class Shrinkage(Result):
     coupled: (2368,) L2 inside Adam. decoupled: (2368,) AdamW. blank: (2368,) weights of pixels that no image has inked.
     """
 
-    root: Array
-    coupled: Array
-    decoupled: Array
+    root: Floats
+    coupled: Floats
+    decoupled: Floats
     blank: NDArray[np.bool_]
     lr: float
     decay: float
     steps: int
 
     @property
-    def predicted(self) -> Array:
+    def predicted(self) -> Floats:
         """(2368,) lr decay / sqrt(v-hat)."""
         return self.lr * self.decay / self.root
 
@@ -50,7 +53,7 @@ class Shrinkage(Result):
         return float(np.polyfit(np.log(self.root[good]), np.log(self.coupled[good]), 1)[0])
 
     @property
-    def ratio(self) -> Array:
+    def ratio(self) -> Floats:
         """(2368,) measured over predicted shrinkage under L2."""
         return self.coupled / self.predicted
 
@@ -104,36 +107,39 @@ def shrinkage(
     preview: Preview = no_preview,
 ) -> Shrinkage:
     """Train a digits network with Adam and feed the same gradients and weights to Adam with L2 and to AdamW."""
-    part, generator = handwriting()[0], torch.Generator().manual_seed(seed)
-    blank = np.zeros((64, 32), dtype=bool)
-    blank[(part.x == part.x[0]).all(dim=0).numpy()] = True
-    net = start([seed])
-    rules = [adam(lr), chain(add_decay(decay), adam(lr)), adamw(lr, decay=decay)]
-    states = [rule.init(net) for rule in rules]
-    taken: list[list[Array]] = [[], []]
+    part, generator = digits().train, torch.Generator().manual_seed(seed)
+    blank = torch.zeros(32, 64, dtype=torch.bool)
+    blank[:, (part.x == part.x[0]).all(dim=0)] = True
+    marked = torch.cat([blank.flatten(), torch.zeros(320, dtype=torch.bool)]).numpy()
+    model = mlp((64, 32, 10), "tanh", seed=seed)
+    params = list(model.parameters())
+    optimizers = [adam(lr), chain(add_decay(decay), adam(lr)), adamw(lr, decay=decay)]
+    states = [optimizer.init(params) for optimizer in optimizers]
+    taken: list[list[Floats]] = [[], []]
 
     def so_far(step: int) -> Shrinkage:
-        v = _flat(states[1][1].square) / (1 - 0.999**step)
+        v = _weights(states[1][1].square) / (1 - 0.999**step)
         coupled, decoupled = (np.mean(rows[-WATCHED:], axis=0) for rows in taken)
-        inked = np.concatenate([blank.ravel(), np.zeros(320, dtype=bool)])
-        return Shrinkage(np.sqrt(v), coupled, decoupled, inked, lr, decay, step)
+        return Shrinkage(np.sqrt(v), coupled, decoupled, marked, lr, decay, step)
 
     for step in progress(range(1, steps + 1)):
-        rows = torch.randint(len(part), (1, batch), generator=generator)
-        grads = gradient(net, part.x[rows], part.y[rows])
-        moves = []
-        for i, rule in enumerate(rules):
-            move, states[i] = rule.update(grads, states[i], net)
-            moves.append(move)
-        theta = _flat(net)
-        for kept, move in zip(taken, moves[1:], strict=True):
-            kept.append((_flat(moves[0]) - _flat(move)) / np.where(theta == 0, np.nan, theta))
-        net = Net(*(p + s for p, s in zip(net, moves[0], strict=True)))
+        rows = torch.randint(len(part), (batch,), generator=generator)
+        grads = torch.autograd.grad(cross_entropy(model(part.x[rows]), part.y[rows]), params)
+        with torch.no_grad():
+            moves = []
+            for i, optimizer in enumerate(optimizers):
+                move, states[i] = optimizer.update(grads, states[i], params)
+                moves.append(move)
+            theta = _weights(params)
+            for kept, move in zip(taken, moves[1:], strict=True):
+                kept.append((_weights(moves[0]) - _weights(move)) / theta)
+            for p, change in zip(params, moves[0], strict=True):
+                p.add_(change)
         if step % WATCHED == 0:
             preview(so_far(step))
     return so_far(steps)
 
 
-def _flat(parts) -> Array:
-    """The two weight matrices' entries; biases start at 0, and nobody should decay them."""
-    return torch.cat([parts[0].flatten(), parts[2].flatten()]).double().numpy()
+def _weights(tensors: Sequence[Tensor]) -> Floats:
+    """The entries of the two weight matrices; biases start at 0, and nobody should decay them."""
+    return torch.cat([tensors[0].flatten(), tensors[2].flatten()]).detach().double().numpy()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from course_lib.lectures.learning_rate.training import (
@@ -18,7 +17,7 @@ from course_lib.lectures.learning_rate.training import (
     sweep,
     train,
 )
-from course_lib.optim import Tensors, Transform, chain, schedule_free, sgd
+from course_lib.optim import Transform, chain, landing, schedule_free, sgd
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
 from course_lib.results import Result
 from course_lib.schedules import constant, cosine, polynomial, scale_by_schedule, warmup_stable_decay
@@ -162,17 +161,6 @@ def scheduled(steps: int) -> Callable[..., Transform]:
 def averaged(steps: int) -> Callable[..., Transform]:
     """lr -> schedule-free SGD whose model is its average after `steps` updates."""
     return lambda lr: landing(schedule_free(sgd(lr), 0.9), steps)
-
-
-def landing(base: Transform, steps: int) -> Transform:
-    """A `schedule_free` whose update number `steps` goes to the average: the model that it is to be judged by."""
-
-    def update(grads: Tensors, state, params: Tensors):
-        moves, state = base.update(grads, state, params)
-        last = state.t == steps
-        return [torch.where(last, x - p, m) for m, x, p in zip(moves, state.average, params, strict=True)], state
-
-    return Transform(base.init, update)
 
 
 @dataclass(frozen=True)

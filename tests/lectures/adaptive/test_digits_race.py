@@ -27,7 +27,7 @@ def test_each_own_learning_rate_beats_a_quarter_and_four_times_as_much():
     data, lr_scale, seeds = digits().train, (0.25, 1.0, 4.0), range(3)
     models = [mlp((64, 64, 64, 10), seed=s) for _ in lr_scale for s in seeds]
     for name, make in OWN.items():
-        hyper = {"times": [t for t in lr_scale for _ in seeds]}
+        hyper = {"lr_scale": [t for t in lr_scale for _ in seeds]}
         runs = fit_many(
             models,
             cross_entropy,
