@@ -1,6 +1,6 @@
 """What lecture 02 calls."""
 
-from course_lib.lectures.gradient_descent.batch_size import batch_sweep, generalization, linear_scaling
+from course_lib.lectures.gradient_descent.batch_size import batch_sweep, linear_scaling, tanh_mlp
 from course_lib.lectures.gradient_descent.edge_of_stability import edge_of_stability, landscape
 from course_lib.lectures.gradient_descent.exercises import (
     check_best_step,
@@ -22,7 +22,6 @@ __all__ = [
     "check_sharpness",
     "contraction",
     "edge_of_stability",
-    "generalization",
     "gradient_variance",
     "iterations",
     "landscape",
@@ -31,5 +30,6 @@ __all__ = [
     "noise_scale",
     "replacement",
     "step_sweep",
+    "tanh_mlp",
     "trajectory",
 ]

@@ -1,26 +1,25 @@
 """How large a batch is worth its price, and what must happen to the learning rate when it grows?"""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
-from course_lib.data import Split
+from course_lib.data import Split, digits
+from course_lib.models import mlp
+from course_lib.optim import sgd
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import BLUE, GREEN, GREY, INK, ORANGE, RED
-from course_lib.trials import single_threaded
-from course_lib.trials.compare import Comparison, compare
-from course_lib.trials.stacked import Net, accuracies, handwriting, losses, noise_and_signal, start, step
+from course_lib.trials import at_the_end, grid, single_threaded
+from course_lib.trials.stacked import handwriting, losses, noise_and_signal, start, step
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class BatchSweep(Result):
 
     batches: NDArray[np.int64]
     steps: NDArray[np.int64]
-    lrs: Array
+    lrs: Floats
     target: float
     noise_scale: float
 
@@ -97,28 +96,28 @@ def batch_sweep(
     The loss is that of every third row of the training part, looked at whenever the run has grown by 5 %.
     """
     seeds = range(seed, seed + 3)
-    grid = 0.04 * 2.0 ** np.arange(10, dtype=np.float64)
+    lrs = 0.04 * 2.0 ** np.arange(10, dtype=np.float64)
     batches, steps, best = 2 ** np.arange(1, 10), [], []
     for batch in progress(batches):
-        taken, winner = _race(int(batch), grid, seeds, target)
+        taken, winner = _race(int(batch), lrs, seeds, target)
         steps.append(taken)
-        best.append(grid[winner])
+        best.append(lrs[winner])
     return BatchSweep(batches, np.array(steps), np.array(best), target, _scale_on_the_way(seeds, target))
 
 
-def _race(batch: int, grid: Array, seeds: range, target: float) -> tuple[int, int]:
-    """Steps until the first learning rate's mean loss over the seeds is below target, and its place in the grid."""
+def _race(batch: int, lrs: Floats, seeds: range, target: float) -> tuple[int, int]:
+    """Steps until the first learning rate's mean loss over the seeds is below target, and its place among them."""
     part, generator = handwriting()[0], torch.Generator().manual_seed(1000 * seeds[0] + batch)
     watched = Split(part.x[::3], part.y[::3])
-    net = start([s for _ in grid for s in seeds])
-    lrs = torch.from_numpy(np.repeat(grid, len(seeds))).float()[:, None, None]
+    net = start([s for _ in lrs for s in seeds])
+    rates = torch.from_numpy(np.repeat(lrs, len(seeds))).float()[:, None, None]
     taken = 0
     while True:
         for _ in range(max(1, taken // 20)):
-            rows = torch.randint(len(part), (len(lrs), batch), generator=generator)
-            net = step(net, part.x[rows], part.y[rows], lrs)
+            rows = torch.randint(len(part), (len(rates), batch), generator=generator)
+            net = step(net, part.x[rows], part.y[rows], rates)
             taken += 1
-        means = losses(net, watched).view(len(grid), -1).mean(dim=1).nan_to_num(math.inf)
+        means = losses(net, watched).view(len(lrs), -1).mean(dim=1).nan_to_num(math.inf)
         if means.min() < target:
             return taken, int(means.argmin())
 
@@ -134,25 +133,6 @@ def _scale_on_the_way(seeds: range, target: float) -> float:
     return float(np.mean(scales))
 
 
-def train(
-    batch: int, lrs: Sequence[float], seeds: range, steps: int, *, draw: int = 0, progress: Progress = no_progress
-) -> Net:
-    """Train one copy for each learning rate and seed, learning rates outermost, on a new shuffle every epoch.
-
-    A seed draws the same start and the same shuffles under every learning rate.
-    """
-    part, generator = handwriting()[0], torch.Generator().manual_seed(draw)
-    net = start([s for _ in lrs for s in seeds])
-    rates = torch.tensor([lr for lr in lrs for _ in seeds], dtype=torch.float32)[:, None, None]
-    per_epoch = len(part) // batch
-    for t in progress(range(steps)):
-        if t % per_epoch == 0:
-            order = torch.rand(len(seeds), len(part), generator=generator).argsort(dim=1).repeat(len(lrs), 1)
-        rows = order[:, t % per_epoch * batch :][:, :batch]
-        net = step(net, part.x[rows], part.y[rows], rates)
-    return net
-
-
 @dataclass(frozen=True)
 class LinearScaling(Result):
     """Training loss after equal epochs, mean over the seeds, cut at 100, for the batches tried so far, at last ten.
@@ -161,15 +141,14 @@ class LinearScaling(Result):
     """
 
     batches: NDArray[np.int64]
-    fixed: Array
-    scaled: Array
+    fixed: Floats
+    scaled: Floats
     base_lr: float
 
     @property
     def holds_to(self) -> int:
-        """The largest batch up to which the scaled loss stays within half as much again of that of batch 1."""
-        bad = self.scaled > 1.5 * self.scaled[0]
-        return int(self.batches[bad.argmax() - 1] if bad.any() else self.batches[-1])
+        """The largest batch whose scaled loss is within half as much again of that of batch 1."""
+        return int(self.batches[self.scaled <= 1.5 * self.scaled[0]].max())
 
     def summary(self) -> str:
         top = self.base_lr * self.holds_to
@@ -207,104 +186,16 @@ def linear_scaling(
     preview: Preview = no_preview,
 ) -> LinearScaling:
     """Train with batches from 1 to 512 for equal epochs, the learning rate base_lr, and base_lr times the batch."""
-    part, batches, rows = handwriting()[0], 2 ** np.arange(10), []
-    for batch in progress(batches):
-        lrs, steps = (base_lr, base_lr * batch), epochs * (len(part) // int(batch))
-        net = train(int(batch), lrs, range(seed, seed + seeds), steps, draw=seed)
-        rows.append(losses(net, part).view(2, -1).mean(dim=1).nan_to_num(100, 100).clamp(max=100).double().numpy())
+    batches, rows, data = 2 ** np.arange(10), [], digits()
+    for batch in progress(batches.tolist()):
+        lrs, each = [base_lr, base_lr * batch], range(seed, seed + seeds)
+        runs = grid(sgd, {"lr": lrs}, each, data, model=tanh_mlp, epochs=epochs, batch=batch, part="train")
+        rows.append(at_the_end(runs, 2).clip(max=100).mean(axis=1))
         fixed, scaled = np.array(rows).T
         preview(result := LinearScaling(batches[: len(rows)], fixed, scaled, base_lr))
     return result
 
 
-@dataclass(frozen=True)
-class Generalization(Result):
-    """Test accuracy: small, large: (seeds,). lrs: what each batch size chose on the validation part.
-
-    comparison: small less large, paired by seed.
-    """
-
-    small: Array
-    large: Array
-    lrs: tuple[float, float]
-    sizes: tuple[int, int]
-    comparison: Comparison
-
-    @property
-    def difference(self) -> str:
-        """Small less large in percentage points, with its interval."""
-        c = self.comparison
-        return f"{100 * c.mean:+.2f} points, interval [{100 * c.low:+.2f}, {100 * c.high:+.2f}]"
-
-    def summary(self) -> str:
-        scores = zip((self.small, self.large), self.sizes, self.lrs, strict=True)
-        each = ", ".join(f"{100 * a.mean():.2f} % with batch {b} (lr {lr:g})" for a, b, lr in scores)
-        return f"test accuracy {each}; {self.difference}: {self.comparison.verdict}"
-
-    def draw(self, figure: "Figure"):
-        """Left each seed's test accuracy, right the interval of the paired difference."""
-        left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
-        left.set(xlabel="batch size", ylabel="test accuracy (%)", xlim=(-0.5, 1.5))
-        right.set(
-            ylabel="95 % interval over the seeds",
-            xlabel="small less large (percentage points)",
-            ylim=(-1, 1),
-            yticks=[],
-            xlim=(-3, 3),
-        )
-        right.axvline(0, color=GREY, lw=1)
-
-        def redraw(result: Generalization):
-            for line in [*left.lines, *right.lines[1:]]:
-                line.remove()
-            for text in list(right.texts):
-                text.remove()
-            pairs = 100 * np.stack([result.small, result.large])
-            left.plot([0, 1], pairs, "o-", color=BLUE, lw=0.8, ms=4, alpha=0.6)
-            left.plot([0, 1], pairs.mean(axis=1), "D", color=ORANGE, ms=9)
-            means = zip(result.sizes, pairs.mean(axis=1), strict=True)
-            left.set_xticks([0, 1], [f"{size}\nmean {mean:.2f} %" for size, mean in means])
-            left.set_ylim(pairs.min() - 0.5, min(pairs.max() + 0.5, 101))
-            low, mid, high = (100 * v for v in (result.comparison.low, result.comparison.mean, result.comparison.high))
-            right.plot([low, high], [0, 0], color=BLUE, lw=3, solid_capstyle="butt")
-            right.plot([mid], [0], "D", color=ORANGE, ms=9)
-            right.text(0, 0.3, result.comparison.verdict, ha="center")
-            right.text(0, -0.4, result.difference.replace(", ", "\n", 1), ha="center", va="top")
-            reach = max(3.0, 1.2 * abs(low), 1.2 * abs(high))
-            right.set_xlim(-reach, reach)
-            return None
-
-        redraw(self)
-        return redraw
-
-
-@experiment
-@single_threaded
-def generalization(
-    budget: Literal["equal epochs", "equal steps"] = "equal epochs",
-    large: Annotated[int, Log(32, 128)] = 128,
-    epochs: Annotated[int, Linear(2, 6)] = 6,
-    seeds: Annotated[int, Linear(4, 16)] = 16,
-    *,
-    seed: int = 0,
-    progress: Progress = no_progress,
-) -> Generalization:
-    """Small batches (8) against `large` ones, each with its best of the same seven learning rates.
-
-    Both train for `epochs`, or, with equal steps, for as many steps as the small makes in them. The learning rate is
-    chosen by mean validation loss over four seeds of its own; then new seeds are trained and tested, equal starts for
-    both sizes. With equal steps the large batch sees large / 8 times as many examples.
-    """
-    training, validation, test = handwriting()
-    small, grid = 8, [0.16 * 2.0**k for k in range(7)]
-    scores, chosen = [], []
-    for size in (small, large):
-        steps = epochs * (len(training) // (small if budget == "equal steps" else size))
-        tuned = train(size, grid, range(seed + 500, seed + 504), steps, draw=seed, progress=progress)
-        means = losses(tuned, validation).view(len(grid), -1).mean(dim=1)
-        lr = grid[int(means.nan_to_num(math.inf).argmin())]
-        final = train(size, [lr], range(seed, seed + seeds), steps, draw=seed + 1, progress=progress)
-        scores.append(accuracies(final, test).double().numpy())
-        chosen.append(lr)
-    verdict = compare(scores[0], scores[1], names=(f"batch {small}", f"batch {large}"))
-    return Generalization(scores[0], scores[1], (chosen[0], chosen[1]), (small, large), verdict)
+def tanh_mlp(seed: int) -> nn.Module:
+    """The network of this lecture, 64-32-10."""
+    return mlp((64, 32, 10), "tanh", seed=seed)

@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import BLUE, INK, ORANGE, RED, log_colors
 from course_lib.trials import single_threaded
 from course_lib.trials.stacked import handwriting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 def sharpness(
@@ -48,9 +46,9 @@ class Edge(Result):
     steps: how many the run is to have; t where it is whole.
     """
 
-    losses: Array
+    losses: Floats
     moments: NDArray[np.int64]
-    sharpness: Array
+    sharpness: Floats
     lr: float
     steps: int
 
@@ -160,8 +158,8 @@ class Plane(Result):
     offsets: (25,), from -1 to 1. losses: (25, 25), columns along the first direction, rows along the second.
     """
 
-    offsets: Array
-    losses: Array
+    offsets: Floats
+    losses: Floats
     rescale: float
     normalized: bool
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from course_lib.data import Split
 from course_lib.ranges import Linear, Log, Progress, experiment, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import BLUE, GREEN, GREY, INK, ORANGE, RED
 from course_lib.trials import single_threaded
 from course_lib.trials.compare import Comparison, compare
@@ -18,20 +18,18 @@ from course_lib.trials.stacked import Net, gradient, handwriting, losses, noise_
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class NoiseBall(Result):
     """256 walkers of SGD on lambda theta^2 / 2, all started at theta = 2. walkers: (301, 256)."""
 
-    walkers: Array
+    walkers: Floats
     lr: float
     batch: int
     curvature: float
 
     @property
-    def second_moment(self) -> Array:
+    def second_moment(self) -> Floats:
         """(301,) mean of theta^2 over the walkers."""
         return (self.walkers**2).mean(axis=1)
 
@@ -47,7 +45,7 @@ class NoiseBall(Result):
         return float(self.second_moment[len(self.walkers) // 2 :].mean())
 
     @property
-    def expected(self) -> Array:
+    def expected(self) -> Floats:
         """(301,) the same in theory: each step keeps (1 - eta lambda)^2 of it and adds eta^2 / B."""
         kept, added, moments = (1 - self.lr * self.curvature) ** 2, self.lr**2 / self.batch, [4.0]
         for _ in self.walkers[1:]:
@@ -119,8 +117,8 @@ class GradientVariance(Result):
     """
 
     batches: NDArray[np.int64]
-    independent: Array
-    distinct: Array
+    independent: Floats
+    distinct: Floats
     example: float
     examples: int
 
@@ -130,7 +128,7 @@ class GradientVariance(Result):
         return float(np.polyfit(np.log(self.batches), np.log(self.independent), 1)[0])
 
     @property
-    def predicted_distinct(self) -> Array:
+    def predicted_distinct(self) -> Floats:
         """(k,) tr(Sigma) / B (n - B) / (n - 1): the last batch of an epoch has no freedom left."""
         return self.example / self.batches * (self.examples - self.batches) / (self.examples - 1)
 
@@ -202,10 +200,10 @@ class NoiseScale(Result):
     """
 
     steps: NDArray[np.int64]
-    losses: Array
-    exact: Array
-    estimated: Array
-    naive: Array
+    losses: Floats
+    exact: Floats
+    estimated: Floats
+    naive: Floats
 
     @property
     def growth(self) -> float:
@@ -280,8 +278,8 @@ class Replacement(Result):
     comparison: independent less distinct, paired by seed.
     """
 
-    independent: Array
-    distinct: Array
+    independent: Floats
+    distinct: Floats
     comparison: Comparison
 
     def summary(self) -> str:

@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.ranges import Linear, Log, experiment
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import BLUE, GREEN, GREY, INK, LINES, ORANGE, RED
 from course_lib.surfaces import quadratic, ravine, surface
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -25,12 +23,12 @@ class Bowl(Result):
     path: (steps+1, 2), row 0 is the start. eigenvalues: (2,) 1 and kappa, by coordinate.
     """
 
-    path: Array
-    eigenvalues: Array
+    path: Floats
+    eigenvalues: Floats
     lr: float
 
     @property
-    def losses(self) -> Array:
+    def losses(self) -> Floats:
         """(steps+1,) f along the path."""
         return self.path**2 @ self.eigenvalues / 2
 
@@ -45,7 +43,7 @@ class Bowl(Result):
         return float(2 / (self.eigenvalues.min() + self.eigenvalues.max()))
 
     @property
-    def factors(self) -> Array:
+    def factors(self) -> Floats:
         """(2,) what theory multiplies each coordinate's size by, a step: |1 - lr lambda|."""
         return np.abs(1 - self.lr * self.eigenvalues)
 
@@ -107,7 +105,7 @@ def bowl(
     return Bowl(_follow(bottom.slope, bottom.start, lr, steps), np.array([1.0, kappa]), lr)
 
 
-def _follow(slope: Callable, start: tuple[float, float], lr: float, steps: int) -> Array:
+def _follow(slope: Callable, start: tuple[float, float], lr: float, steps: int) -> Floats:
     """The path of theta <- theta - lr g, (steps+1, 2); a run that has left for 1e9 stays there."""
     x, y = start
     path = [(x, y)]
@@ -124,12 +122,12 @@ class Trajectory(Result):
     """Gradient descent on a surface in the plane. path: (steps+1, 2). losses: (steps+1,). name: the surface's."""
 
     name: str
-    path: Array
-    losses: Array
+    path: Floats
+    losses: Floats
     lr: float
 
     @property
-    def gap(self) -> Array:
+    def gap(self) -> Floats:
         """(steps+1,) height above the lowest point of the surface."""
         bottom = surface(self.name)
         return self.losses - bottom.at(*bottom.minimum)
@@ -193,17 +191,17 @@ class Contraction(Result):
     eigenvalues: (n,) rising from 1/kappa to 1. components: (steps+1, n), the part of theta along each eigenvector.
     """
 
-    eigenvalues: Array
-    components: Array
+    eigenvalues: Floats
+    components: Floats
     lr: float
 
     @property
-    def factors(self) -> Array:
+    def factors(self) -> Floats:
         """(n,) what theory multiplies each component's size by, a step: |1 - lr lambda|."""
         return np.abs(1 - self.lr * self.eigenvalues)
 
     @property
-    def measured(self) -> Array:
+    def measured(self) -> Floats:
         """(n,) the geometric mean shrinkage a step, up to where a component sinks into the rounding of the largest."""
         size = np.abs(self.components)
         floor = 1e-9 * np.maximum.accumulate(size.max(axis=1))
@@ -264,11 +262,11 @@ class StepSweep(Result):
     """lrs, rates: (400,) the measured rate is what a step leaves of the error, late in a run."""
 
     kappa: float
-    lrs: Array
-    rates: Array
+    lrs: Floats
+    rates: Floats
 
     @property
-    def predicted(self) -> Array:
+    def predicted(self) -> Floats:
         """(400,) the slowest direction's factor, max |1 - lr lambda| over the spectrum."""
         return np.maximum(np.abs(1 - self.lrs / self.kappa), np.abs(1 - self.lrs))
 
@@ -330,13 +328,13 @@ class Iterations(Result):
     best, safe: (12,) counts at the learning rates 2 / (lambda_min + lambda_max) and 1 / lambda_max.
     """
 
-    kappas: Array
+    kappas: Floats
     best: NDArray[np.int64]
     safe: NDArray[np.int64]
     tolerance: float
 
     @property
-    def predicted(self) -> Array:
+    def predicted(self) -> Floats:
         """(12,) ln(tolerance) / ln((kappa-1)/(kappa+1)), near kappa/2 ln(1/tolerance)."""
         return np.log(self.tolerance) / np.log((self.kappas - 1) / (self.kappas + 1))
 

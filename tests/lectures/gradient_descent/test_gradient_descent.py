@@ -6,12 +6,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib.lectures.gradient_descent.batch_size import batch_sweep, generalization, linear_scaling, train
+from course_lib.data import digits
+from course_lib.lectures.gradient_descent.batch_size import batch_sweep, linear_scaling, tanh_mlp
 from course_lib.lectures.gradient_descent.edge_of_stability import edge_of_stability, landscape, sharpness
 from course_lib.lectures.gradient_descent.gradient_noise import gradient_variance, noise_ball, noise_scale, replacement
 from course_lib.lectures.gradient_descent.quadratics import bowl, contraction, iterations, step_sweep, trajectory
+from course_lib.optim import sgd
 from course_lib.surfaces import surface
-from course_lib.trials import single_threaded
+from course_lib.trials import compare, single_threaded, tune
 from course_lib.trials import stacked as _stacked
 
 
@@ -177,34 +179,32 @@ def test_the_best_learning_rate_grows_with_the_batch_until_it_does_not(sweep):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seeds", "seed"), [(3, 0), (2, 10)])
-def test_linear_scaling_holds_until_it_breaks(seeds, seed):
-    result = linear_scaling(seeds=seeds, seed=seed)
+@pytest.mark.parametrize(
+    "seed", [0, pytest.param(50, marks=pytest.mark.thorough), pytest.param(100, marks=pytest.mark.thorough)]
+)
+def test_linear_scaling_holds_until_it_breaks(seed):
+    result = linear_scaling(seed=seed)
     assert result.fixed[0] == pytest.approx(result.scaled[0], rel=1e-4)  # one run: equal starts, shuffles and rates
-    assert result.holds_to in (64, 128)
-    assert result.scaled[-1] > 20 * result.scaled[0]
-    assert result.fixed[-1] > 40 * result.fixed[0]
+    assert result.scaled[6] < 2 * result.scaled[0]
+    assert result.scaled[8] > 3 * result.scaled[0]
+    assert result.scaled[9] > 10 * result.scaled[0]
+    assert result.fixed[9] > 30 * result.fixed[0]
+    assert result.holds_to in (32, 64, 128)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_smaller_batches_win_at_equal_epochs_and_not_at_equal_steps():
-    epochs, steps = (generalization(budget, seed=1000) for budget in ("equal epochs", "equal steps"))
-    assert epochs.comparison.higher == 0
-    assert 0.004 < epochs.comparison.mean < 0.016
-    assert steps.comparison.higher is None
-    assert abs(steps.comparison.mean) < 0.004
-    assert "not distinguishable" in steps.summary()
-    assert epochs.difference in epochs.summary()
-    assert generalization("equal steps", epochs=4, seed=1000).comparison.higher == 1  # the verdict hangs on the budget
+    def trial(batch, epochs, seed):
+        grid = 0.08 * 2.0 ** np.arange(8)
+        how = {"model": tanh_mlp, "batch": batch, "epochs": epochs, "seeds": range(seed, seed + 12), "choose": "mean"}
+        return tune({"SGD": sgd}, grid, digits(), **how).accuracy["SGD"]
 
-
-def test_training_repeats_itself_and_seeds_differ():
-    a, b, other = (train(64, [0.5], range(s, s + 1), 20) for s in (0, 0, 1))
-    assert torch.equal(a.w1, b.w1)
-    assert not torch.equal(a.w1, other.w1)
-    both = train(64, [0.5, 0.1], range(1), 20)
-    torch.testing.assert_close(both.w1[:1], a.w1)  # beside another learning rate the same start and the same shuffles
-    assert not torch.equal(both.w1[0], both.w1[1])
+    small, large, longer = (
+        np.concatenate([trial(*plan, seed) for seed in (0, 50, 100)]) for plan in ((8, 6), (128, 6), (128, 96))
+    )
+    assert compare(small, large).margin > 0.3
+    assert 0.001 < compare(small, large).mean < 0.012
+    assert -0.008 < compare(small, longer).mean < 0.002
 
 
 def test_power_iteration_finds_the_hessian_s_largest_eigenvalue():
@@ -228,10 +228,10 @@ def test_full_batch_descent_drives_the_sharpness_to_the_edge_and_hovers(lr, seed
     result = edge_of_stability(lr, 500, seed=seed)
     assert result.arrival is not None
     assert 0.95 < result.hover < 1.12
-    assert 0.25 < result.rises < 0.55  # the loss no longer falls at every step ...
-    assert result.wave > 3  # ... nor does it zigzag: the rises come in waves ...
+    assert 0.15 < result.rises < 0.65  # the loss no longer falls at every step ...
+    assert result.wave > 1.2  # ... nor does it zigzag: the rises come in waves ...
     assert result.losses[-1] < 0.5 * result.losses[result.arrival]  # ... and yet falls
-    assert 1.2 < result.peak[1] / result.threshold < 1.8  # it overshoots before it settles
+    assert 1.1 < result.peak[1] / result.threshold < 2  # it overshoots before it settles
     assert result.arrival < result.peak[0] < 300
     np.testing.assert_allclose(result.sharpness[result.moments >= 300] / result.threshold, 1, atol=0.2)
 
@@ -261,7 +261,6 @@ def test_the_filter_normalized_plane_does_not_see_a_rescaling_and_the_raw_one_do
         (lambda: contraction(kappa=1.0), "kappa"),
         (lambda: trajectory("cliff"), "name"),
         (lambda: noise_ball(batch=0), "batch"),
-        (lambda: generalization("equal seconds"), "budget"),
         (lambda: edge_of_stability(lr=3.0), "lr"),
         (lambda: landscape(normalized=1), "normalized"),
     ],
