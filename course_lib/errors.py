@@ -12,7 +12,14 @@ LIBRARIES = (str(Path(__file__).parent), *{sysconfig.get_path(name) for name in 
 
 
 class ContractError(ValueError):
-    """An optimizer breaks the contract of its interface; the message is one sentence that says how."""
+    """An optimizer breaks the contract of its interface; the message is one sentence that says how.
+
+    mistake: its name, where it has one.
+    """
+
+    def __init__(self, message: str, mistake: str = ""):
+        super().__init__(message)
+        self.mistake = mistake
 
 
 def describe(thing: Any) -> str:

@@ -44,16 +44,15 @@ def same(a: np.ndarray, b: np.ndarray, tolerance: float) -> bool:
 
 
 def unchanged(before: Any, after: Any) -> bool:
-    """Whether an argument is what it was, looking into dicts, lists, arrays and tensors."""
+    """Whether an argument is what it was, looking into dicts, lists, arrays, tensors and numbers."""
     if isinstance(before, Mapping):
         return before.keys() == after.keys() and all(unchanged(before[k], after[k]) for k in before)
     if isinstance(before, tuple | list):
         return len(before) == len(after) and all(map(unchanged, before, after))
-    if isinstance(before, torch.Tensor):
-        return before.shape == after.shape and bool(torch.equal(before.detach(), after.detach()))
-    if isinstance(before, np.ndarray):
-        return before.shape == after.shape and np.array_equal(before, after)
-    return True
+    if isinstance(before, torch.Tensor | np.ndarray):
+        old, new = (x.numpy(force=True) if isinstance(x, torch.Tensor) else x for x in (before, after))
+        return np.array_equal(old, new, equal_nan=old.dtype.kind in "fc")
+    return not isinstance(before, int | float) or bool(before == after) or before != before
 
 
 def gap(name: str, mine: np.ndarray, right: np.ndarray) -> str:

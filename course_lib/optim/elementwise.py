@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, get_origin, get_type_hints
 
 import numpy as np
@@ -34,9 +35,7 @@ def elementwise(State: Any, step: Step, **start: float) -> Transform:
 
     A rule uses + - * / ** and `where, maximum, sign, root`. Raises TypeError in init for complex or integer parameters.
     """
-    hints = get_type_hints(State)
-    numbers = [name for name in State._fields[1:] if get_origin(hints[name]) is not list]
-    slots = State._fields[1 + len(numbers) :]
+    numbers, slots = _fields(State)
     begin = tuple(start.get(name, 0.0) for name in State._fields[1:])
 
     @torch.no_grad()
@@ -63,6 +62,14 @@ def elementwise(State: Any, step: Step, **start: float) -> Transform:
         return changes, State(t, *(field[0] for field in fields[: len(numbers)]), *fields[len(numbers) :])
 
     return Transform(init, update, Rule(begin, step))
+
+
+@lru_cache
+def _fields(State: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the () numbers after t, and of the slots."""
+    hints = get_type_hints(State)
+    slots = tuple(name for name in State._fields[1:] if get_origin(hints[name]) is list)
+    return tuple(name for name in State._fields[1:] if name not in slots), slots
 
 
 def stateless(formula: Callable[[Numbers, Numbers], Numbers]) -> Transform:

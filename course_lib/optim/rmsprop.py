@@ -32,16 +32,22 @@ def rmsprop(lr: Hyper = 0.01, b2: Hyper = 0.99, eps: Hyper = 1e-8, *, centered: 
     torch has no max in (3'): rounding under a constant gradient can take v - m^2 below 0, and its step is NaN.
     """
     legal("rmsprop", lr=lr, b2=b2, eps=eps)
+    if centered:
+        return _around_mean(lr, b2, eps)
 
-    def plain(t: Numbers, g: Numbers, row: Row, p: Numbers) -> tuple[Numbers, Row]:
+    def step(t: Numbers, g: Numbers, row: Row, p: Numbers) -> tuple[Numbers, Row]:
         (v,) = row
         v = b2 * v + (1 - b2) * g * g  # (1)
         return -lr * g / (root(v) + eps), (v,)  # (3)
 
-    def around_mean(t: Numbers, g: Numbers, row: Row, p: Numbers) -> tuple[Numbers, Row]:
+    return elementwise(RmspropState, step)
+
+
+def _around_mean(lr: Hyper, b2: Hyper, eps: Hyper) -> Transform:
+    def step(t: Numbers, g: Numbers, row: Row, p: Numbers) -> tuple[Numbers, Row]:
         v, m = row
         v = b2 * v + (1 - b2) * g * g  # (1)
         m = b2 * m + (1 - b2) * g  # (2)
         return -lr * g / (root(maximum(v - m * m, 0.0)) + eps), (v, m)  # (3')
 
-    return elementwise(CenteredState, around_mean) if centered else elementwise(RmspropState, plain)
+    return elementwise(CenteredState, step)

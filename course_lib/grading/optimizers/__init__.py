@@ -4,16 +4,8 @@ from course_lib.grading.optimizers.suite import (
     check_adam,
     check_adamw,
     check_nesterov,
-    check_optimizer,
     check_rmsprop,
     check_sgd_momentum,
 )
 
-__all__ = [
-    "check_adam",
-    "check_adamw",
-    "check_nesterov",
-    "check_optimizer",
-    "check_rmsprop",
-    "check_sgd_momentum",
-]
+__all__ = ["check_adam", "check_adamw", "check_nesterov", "check_rmsprop", "check_sgd_momentum"]

@@ -5,16 +5,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.errors import describe
-from course_lib.grading.optimizers.cases import Arrays
-
-
-class Refusal(Exception):
-    """The optimizer broke its contract: one sentence for the learner, and the name of the mistake where it has one."""
-
-    def __init__(self, message: str, mistake: str = ""):
-        super().__init__(message)
-        self.mistake = mistake
+from course_lib.errors import ContractError, describe
+from course_lib.grading.driver import Arrays
 
 
 class NotAttempted(Exception):
@@ -26,15 +18,17 @@ class LrStays(Exception):
 
 
 def legal(value: Any, like: np.ndarray, i: int, what: str) -> np.ndarray:
-    """A copy as a numpy array of floats, refused where it is none, or has another shape than the parameter."""
+    """A copy as a numpy array of floats, refused where it is not one, or does not have the parameter's shape."""
     array = value.detach().numpy().copy() if isinstance(value, torch.Tensor) else value
     if not isinstance(array, np.ndarray | np.floating | float):
-        raise Refusal(f"The {what} for parameter {i} should be an array of floats, and is {describe(value)}.")
+        raise ContractError(f"The {what} for parameter {i} should be an array of floats, and is {describe(value)}.")
     array = np.array(array)
     if array.shape != like.shape:
-        raise Refusal(f"The {what} for parameter {i} has shape {array.shape}, and the parameter has {like.shape}.")
+        raise ContractError(
+            f"The {what} for parameter {i} has shape {array.shape}, and the parameter has {like.shape}."
+        )
     if array.dtype not in (np.float64, np.float32):
-        raise Refusal(f"The {what} for parameter {i} has dtype {array.dtype}: keep to the parameter's float64.")
+        raise ContractError(f"The {what} for parameter {i} has dtype {array.dtype}: keep to the parameter's float64.")
     return array
 
 
@@ -50,17 +44,6 @@ def fill(buffers: list, arrays: Arrays) -> None:
 
 def untouched(buffers: list, arrays: Arrays, what: str) -> None:
     if not all(np.array_equal(np.asarray(b), a) for b, a in zip(buffers, arrays, strict=True)):
-        raise Refusal(
+        raise ContractError(
             f"Your optimizer changes the {what}, which belong to the caller: work on a copy.", f"{what} changed"
         )
-
-
-def same(before: Any, after: Any) -> bool:
-    """Whether nothing in a nest of tuples, lists, dicts, tensors and arrays has changed."""
-    if isinstance(before, dict):
-        return before.keys() == after.keys() and all(same(before[k], after[k]) for k in before)
-    if isinstance(before, tuple | list):
-        return len(before) == len(after) and all(map(same, before, after))
-    if isinstance(before, torch.Tensor | np.ndarray):
-        return np.array_equal(np.asarray(before), np.asarray(after), equal_nan=True)
-    return not isinstance(before, int | float) or bool(before == after) or before != before

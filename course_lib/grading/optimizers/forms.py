@@ -7,7 +7,7 @@ whose state is {} before the first step, or what it has for a default.
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.errors import describe
+from course_lib.errors import ContractError, describe
 from course_lib.grading.blank import does_nothing
-from course_lib.grading.optimizers.cases import DEFAULTS, Arrays, Hyper, Kind
-from course_lib.grading.optimizers.contract import LrStays, NotAttempted, Refusal, fill, legal, same, tensors, untouched
+from course_lib.grading.driver import Arrays
+from course_lib.grading.optimizers.contract import LrStays, NotAttempted, fill, legal, tensors, untouched
+from course_lib.grading.outputs import unchanged
 from course_lib.optim import Transform
 
 NAMES = {
@@ -30,6 +31,7 @@ NAMES = {
     "decay": ("decay", "weight_decay", "wd", "lam", "lambda_"),
 }
 
+Hyper = Mapping[str, float]
 Step = Callable[[Arrays, float], Arrays]
 
 
@@ -43,27 +45,30 @@ class Form:
     lr_moves: bool = False
 
 
-def form_of(attempt: Any, kind: Kind) -> Form:
-    """Which form this is, from its type and the names of its arguments. Raises Refusal or NotAttempted."""
+def form_of(attempt: Any, defaults: Hyper, fixed: Mapping[str, Any]) -> Form:
+    """Which form this is, from its type and the names of its arguments: those of the defaults, and perhaps of `fixed`.
+
+    Raises ContractError where it is none of the forms.
+    """
     if isinstance(attempt, Transform):
         return Form(partial(start_transform, lambda hyper: attempt), free=False)
-    names = tuple(DEFAULTS[kind])
+    names = tuple(defaults)
     if not callable(attempt):
-        raise Refusal(f"The check needs your optimizer itself, and was given {describe(attempt)}.")
+        raise ContractError(f"The check needs your optimizer itself, and was given {describe(attempt)}.")
     if inspect.isclass(attempt) and not (callable(getattr(attempt, "step", None))):
-        raise Refusal(f"Your class {attempt.__name__} has no method `step`.")
+        raise ContractError(f"Your class {attempt.__name__} has no method `step`.")
     try:
         parameters = inspect.signature(attempt).parameters
     except (TypeError, ValueError):
-        raise Refusal(
+        raise ContractError(
             "The check cannot read the names of your optimizer's arguments: hand in a Python function."
         ) from None
 
-    words = {name: next((n for n in aliases(name, kind) if n in parameters), "") for name in names}
+    words = {name: next((n for n in aliases(name, names) if n in parameters), "") for name in names}
     if "betas" in parameters:
         words |= {"b1": "betas", "b2": "betas"}
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    optional = {"decay"} if kind != "adamw" else set()
+    optional = {"decay"} if not defaults["decay"] else set()
     missing = [name for name, word in words.items() if not word and name not in optional and not anything]
     words = {name: word or (name if anything else "") for name, word in words.items()}
     places = [
@@ -80,12 +85,12 @@ def form_of(attempt: Any, kind: Kind) -> Form:
     makers: dict[int, Callable] = {0: start_made, 1: start_class, 3: partial(start_function, initial)}
     if required not in makers:
         lacking = f", and none of these is {' or '.join(f'`{m}`' for m in missing)}" if missing else ""
-        raise Refusal(
+        raise ContractError(
             f"Hand in a Transform or its maker ({', '.join(names)}), a class (params, {names[0]}, ...), or a function "
             f"step(theta, grad, state, {names[0]}, ...): yours takes ({', '.join(parameters)}){lacking}."
         )
     if missing:
-        raise Refusal(
+        raise ContractError(
             f"Your optimizer should take {' and '.join(f'`{m}`' for m in missing)}: the check sets it by name."
         )
 
@@ -93,16 +98,15 @@ def form_of(attempt: Any, kind: Kind) -> Form:
         given: dict[str, Any] = {words[n]: v for n, v in hyper.items() if words[n] not in ("", "betas")}
         if "betas" in parameters:
             given["betas"] = (hyper["b1"], hyper["b2"])
-        if kind == "nesterov" and "nesterov" in parameters and "nesterov" not in getattr(attempt, "keywords", {}):
-            given["nesterov"] = True
-        return given
+        asked = {n: v for n, v in fixed.items() if n in parameters and n not in getattr(attempt, "keywords", {})}
+        return given | asked
 
     make = lambda *args, hyper: attempt(*args, **translate(hyper))  # noqa: E731
     return Form(partial(makers[required], make), decays=bool(words["decay"]), lr_moves=True)
 
 
-def aliases(name: str, kind: Kind) -> tuple[str, ...]:
-    return (*NAMES[name], "beta") if (name, kind) == ("b2", "rmsprop") else NAMES[name]
+def aliases(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return (*NAMES[name], "beta") if name == "b2" and "b1" not in names else NAMES[name]
 
 
 def may_be_state(parameter: inspect.Parameter) -> bool:
@@ -121,7 +125,7 @@ def start_transform(make: Callable[[Hyper], Any], params: Arrays, hyper: Hyper) 
         if made is ... or made is None:
             raise NotAttempted
         if not isinstance(made, Transform):
-            raise Refusal(f"Your function should make a Transform(init, update), and makes {describe(made)}.")
+            raise ContractError(f"Your function should make a Transform(init, update), and makes {describe(made)}.")
         return made
 
     theta = tensors(params)
@@ -139,19 +143,19 @@ def start_transform(make: Callable[[Hyper], Any], params: Arrays, hyper: Hyper) 
         if answer is ... or (answer is None and does_nothing(current.update)):
             raise NotAttempted
         if answer is None:
-            raise Refusal("`update` returns nothing: is a `return` missing?")
+            raise ContractError("`update` returns nothing: is a `return` missing?")
         if not isinstance(answer, tuple) or len(answer) != 2:
-            raise Refusal(f"`update` should return (steps, state), and returns {describe(answer)}.")
+            raise ContractError(f"`update` should return (steps, state), and returns {describe(answer)}.")
         untouched(buffers, grads, "gradients")
         for what, before, after in zip(("state", "parameters"), kept, (state, theta), strict=True):
-            if not same(before, after):
-                raise Refusal(
+            if not unchanged(before, after):
+                raise ContractError(
                     f"`update` changes the {what} it was given, which belongs to the caller: make new tensors.",
                     f"{what} changed in place",
                 )
         steps, state = answer
         if not isinstance(steps, tuple | list) or len(steps) != len(theta):
-            raise Refusal(
+            raise ContractError(
                 f"`update` should return {len(theta)} steps, one for each parameter: it has {describe(steps)}."
             )
         moves = [np.asarray(legal(s, p, i, "step")) for i, (s, p) in enumerate(zip(steps, params, strict=True))]
@@ -169,7 +173,7 @@ def start_class(make: Callable, params: Arrays, hyper: Hyper) -> Step:
         raise NotAttempted
     for method in ("step", "zero_grad"):
         if not callable(getattr(optimizer, method, None)):
-            raise Refusal(f"Your optimizer, {describe(optimizer)}, has no method `{method}`.")
+            raise ContractError(f"Your optimizer, {describe(optimizer)}, has no method `{method}`.")
     buffers = [torch.empty_like(p) for p in tensors(params)]
 
     def step(grads: Arrays, lr: float) -> Arrays:
@@ -189,7 +193,7 @@ def start_class(make: Callable, params: Arrays, hyper: Hyper) -> Step:
         now = [legal(p, start, i, "parameter") for i, (p, start) in enumerate(zip(theta, params, strict=True))]
         optimizer.zero_grad()
         if any(p.grad is not None and bool(p.grad.ne(0).any()) for p in theta):
-            raise Refusal(
+            raise ContractError(
                 "After `zero_grad` there are gradients left: set each to None, or fill it with 0.", "zero_grad"
             )
         return now
@@ -210,12 +214,12 @@ def start_function(initial: Any, make: Callable, params: Arrays, hyper: Hyper) -
             if answer is ...:
                 raise NotAttempted
             if answer is None:
-                raise Refusal("Your function returns nothing: is a `return` missing?")
+                raise ContractError("Your function returns nothing: is a `return` missing?")
             if not isinstance(answer, tuple) or len(answer) != 2:
-                raise Refusal(f"Your function should return (theta, state), and returns {describe(answer)}.")
+                raise ContractError(f"Your function should return (theta, state), and returns {describe(answer)}.")
             untouched(buffers, grads, "gradients")
             if not np.array_equal(before, theta[i], equal_nan=True):
-                raise Refusal(
+                raise ContractError(
                     "Your function changes theta in place, which belongs to the caller: return a new array.",
                     "parameters changed in place",
                 )
