@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from torch import nn
 
 from course_lib.data import Split, digits
+from course_lib.lectures.gradient_descent.network import handwriting, losses, noise_and_signal, start, step
 from course_lib.models import mlp
 from course_lib.optim import sgd
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
 from course_lib.results import Floats, Result
 from course_lib.style import BLUE, GREEN, GREY, INK, ORANGE, RED
 from course_lib.trials import at_the_end, grid, single_threaded
-from course_lib.trials.stacked import handwriting, losses, noise_and_signal, start, step
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

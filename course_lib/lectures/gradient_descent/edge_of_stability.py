@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from course_lib.lectures.gradient_descent.network import handwriting
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
 from course_lib.results import Floats, Result
 from course_lib.style import BLUE, INK, ORANGE, RED, log_colors
 from course_lib.trials import single_threaded
-from course_lib.trials.stacked import handwriting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

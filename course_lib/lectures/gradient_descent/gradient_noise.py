@@ -8,12 +8,21 @@ import torch
 from numpy.typing import NDArray
 
 from course_lib.data import Split
+from course_lib.lectures.gradient_descent.network import (
+    Net,
+    gradient,
+    handwriting,
+    losses,
+    noise_and_signal,
+    squared_norm,
+    start,
+    step,
+)
 from course_lib.ranges import Linear, Log, Progress, experiment, no_progress
 from course_lib.results import Floats, Result
 from course_lib.style import BLUE, GREEN, GREY, INK, ORANGE, RED
 from course_lib.trials import single_threaded
 from course_lib.trials.compare import Comparison, compare
-from course_lib.trials.stacked import Net, gradient, handwriting, losses, noise_and_signal, squared_norm, start, step
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

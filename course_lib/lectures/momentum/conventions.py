@@ -5,17 +5,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from course_lib.lectures.momentum.race import GROUNDS, Ground
 from course_lib.ranges import Linear, Log, experiment
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 def kinked_slope(x: float) -> float:
@@ -23,7 +20,7 @@ def kinked_slope(x: float) -> float:
     return 25 * x if x < 1 else x + 24 if x < 2 else 25 * x - 24
 
 
-def kinked(x: Array) -> Array:
+def kinked(x: Floats) -> Floats:
     """The f of that slope, convex with its minimum 0 at 0. x and the result: (...)."""
     return np.where(x < 1, 12.5 * x**2, np.where(x < 2, x**2 / 2 + 24 * x - 12, 12.5 * x**2 - 24 * x + 36))
 
@@ -32,13 +29,13 @@ def kinked(x: Array) -> Array:
 class Cycle(Result):
     """Both methods on the kinked function, from one start. heavy_ball, nesterov: (121,) x_t."""
 
-    heavy_ball: Array
-    nesterov: Array
+    heavy_ball: Floats
+    nesterov: Floats
     lr: float
     beta: float
 
     @property
-    def limit(self) -> Array:
+    def limit(self) -> Floats:
         """(3,) where heavy ball is at the last three steps."""
         return self.heavy_ball[-3:]
 
@@ -51,7 +48,7 @@ class Cycle(Result):
     def summary(self) -> str:
         places = ", ".join(f"{x:.2f}" for x in self.limit)
         end = "diverges" if abs(self.heavy_ball[-1]) > 1e3 else f"ends at {self.heavy_ball[-1]:.2g}"
-        heavy = f"goes round {places} for ever" if self.cycles else end
+        heavy = f"goes round {places} forever" if self.cycles else end
         return f"heavy ball {heavy}; Nesterov ends at {self.nesterov[-1]:.2g}"
 
     def draw(self, figure: "Figure"):
@@ -113,17 +110,17 @@ class TwoForms(Result):
     """
 
     ground: str
-    plain: Array
-    ahead: Array
-    torch: Array
+    plain: Floats
+    ahead: Floats
+    torch: Floats
 
     @property
-    def apart(self) -> Array:
+    def apart(self) -> Floats:
         """(steps+1,) the distance of torch's theta from the look-ahead point, over the latter's size."""
         return np.linalg.norm(self.torch - self.ahead, axis=1) / np.linalg.norm(self.ahead, axis=1).clip(1e-9)
 
     @property
-    def between(self) -> Array:
+    def between(self) -> Floats:
         """(steps+1,) the distance of torch's theta from Sutskever's."""
         return np.linalg.norm(self.torch - self.plain, axis=1)
 
@@ -211,8 +208,8 @@ class Conventions(Result):
     multiplies it), "inside" (Polyak, Sutskever: the velocity sums steps), "dampened" (torch with dampening beta).
     """
 
-    steps: Mapping[str, Array]
-    distances: Mapping[str, Array]
+    steps: Mapping[str, Floats]
+    distances: Mapping[str, Floats]
     lr: float
     beta: float
     factor: float
@@ -289,7 +286,7 @@ def conventions(
     return Conventions(slope, bowl, lr, beta, factor, at)
 
 
-def _convention(name: str, lrs: list[float], beta: float, slope: Callable[[float], float]) -> Array:
+def _convention(name: str, lrs: list[float], beta: float, slope: Callable[[float], float]) -> Floats:
     x, v, path = 1.0, 0.0, [1.0]
     for t, lr in enumerate(lrs):
         g = slope(x)

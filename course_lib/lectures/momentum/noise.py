@@ -1,74 +1,29 @@
 """What does momentum do when gradients are noisy: is training smoother, is it faster? Small networks on the digits."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
-from course_lib.data import Split
+from course_lib.data import Split, digits
+from course_lib.models import mlp
+from course_lib.optim import Stepper, sgd
 from course_lib.ranges import Linear, Log, Progress, experiment, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import BLUE, GREEN, GREY, LINES, ORANGE, RED
-from course_lib.trials import single_threaded
-from course_lib.trials.compare import Comparison, compare
-from course_lib.trials.stacked import Net, forward, gradient, handwriting, losses, start
+from course_lib.train import fit
+from course_lib.trials import Comparison, at_the_end, compare, grid, single_threaded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 BETA = 0.9
-
-
-@dataclass(frozen=True)
-class Training:
-    """What a training left. net: the copies. seen: (steps, S) each batch's loss before its step.
-
-    watched: (n, S) the training loss, on every third row, after each of the last n steps.
-    """
-
-    net: Net
-    seen: Tensor
-    watched: Tensor
-
-
-def train(
-    runs: Sequence[tuple[float, float, int]],
-    steps: int,
-    batch: int,
-    *,
-    watch: int = 0,
-    draw: int = 0,
-    progress: Progress = no_progress,
-) -> Training:
-    """Train a copy for each (lr, beta, seed), heavy ball in torch's form; equal seeds share start and batches.
-
-    Batches are drawn without replacement, from a new shuffle every epoch; `draw` decides the shuffles of all seeds.
-    """
-    part, generator = handwriting()[0], torch.Generator().manual_seed(draw)
-    third = Split(part.x[::3], part.y[::3])
-    lrs, betas = (torch.tensor([r[i] for r in runs])[:, None, None] for i in (0, 1))
-    seeds = sorted({seed for _, _, seed in runs})
-    place = [seeds.index(seed) for _, _, seed in runs]
-    net = start([seed for _, _, seed in runs])
-    velocity = Net(*(torch.zeros_like(p) for p in net))
-    seen, watched, per_epoch = [], [losses(net, third)], len(part) // batch
-    for t in progress(range(steps)):
-        if t % per_epoch == 0:
-            order = torch.rand(len(seeds), len(part), generator=generator).argsort(dim=1)
-        rows = order[:, t % per_epoch * batch :][:, :batch][place]
-        x, y = part.x[rows], part.y[rows]
-        seen.append(-(torch.log_softmax(forward(net, x)[1], dim=-1) * y).sum(dim=-1).mean(dim=-1))
-        velocity = Net(*(betas * v + g for v, g in zip(velocity, gradient(net, x, y), strict=True)))
-        net = Net(*(p - lrs * v for p, v in zip(net, velocity, strict=True)))
-        if t >= steps - watch:
-            watched.append(losses(net, third))
-    return Training(net, torch.stack(seen), torch.stack(watched[1:] or watched))
 
 
 NAMES = ("plain", "momentum, same effective lr", "momentum, same lr")
@@ -83,11 +38,11 @@ class Smoothness(Result):
     rises: (3, seeds) share of the last n steps that raise the training loss. ends: (3, seeds) training loss at the end.
     """
 
-    seen: Array
-    watched: Array
-    jumps: Array
-    rises: Array
-    ends: Array
+    seen: Floats
+    watched: Floats
+    jumps: Floats
+    rises: Floats
+    ends: Floats
 
     def against_plain(self, measure: str, kind: int) -> Comparison:
         """Momentum (1: same effective lr, 2: same lr) less plain, of "jumps", "rises" or "ends", paired by seed."""
@@ -141,13 +96,31 @@ def smoothness(
 ) -> Smoothness:
     """Train each seed for 200 steps three times, on the same batches, and watch the last 100 steps."""
     settings, each = ((lr, 0.0), (lr * (1 - BETA), BETA), (lr, BETA)), range(seed, seed + seeds)
-    runs = [(*setting, s) for setting in settings for s in each]
-    result = train(runs, 200, batch, watch=100, draw=seed, progress=progress)
-    seen, watched = (a.nan_to_num(100).clamp(max=100).double().numpy() for a in (result.seen, result.watched))
-    jumps, rises = np.abs(np.diff(seen[-100:], axis=0)).mean(axis=0), (np.diff(watched, axis=0) > 0).mean(axis=0)
-    return Smoothness(
-        seen[:, ::seeds].T, watched[:, ::seeds].T, *(a.reshape(3, seeds) for a in (jumps, rises, watched[-1]))
-    )
+    runs = [_train(lr, beta, s, batch) for (lr, beta), s in progress(list(product(settings, each)))]
+    seen, watched = (np.array(rows).clip(max=100) for rows in zip(*runs, strict=True))
+    jumps, rises = np.abs(np.diff(seen[:, -100:], axis=1)).mean(axis=1), (np.diff(watched, axis=1) > 0).mean(axis=1)
+    measures = (a.reshape(3, seeds) for a in (jumps, rises, watched[:, -1]))
+    return Smoothness(seen[::seeds], watched[::seeds], *measures)
+
+
+def _train(lr: float, beta: float, seed: int, batch: int, steps: int = 200) -> tuple[Floats, Floats]:
+    """(steps,) each batch's loss, and (100,) the training loss on every third row after each of the last 100 steps."""
+    part, model = digits().train, tanh_mlp(seed)
+    third, watched = Split(part.x[::3], part.y[::3]), []
+
+    @torch.no_grad()
+    def watch(step: int, loss: Tensor) -> None:
+        if steps - 100 < step <= steps:
+            watched.append(float(cross_entropy(model(third.x), third.y)))
+
+    optimizer, epochs = Stepper(model.parameters(), sgd(lr, beta)), math.ceil(steps * batch / len(part))
+    history = fit(model, cross_entropy, optimizer, part, epochs=epochs, batch=batch, seed=seed, on_step=watch)
+    return history.loss[:steps].double().numpy(), np.array(watched)
+
+
+def tanh_mlp(seed: int) -> nn.Module:
+    """The network of this section, 64-32-10."""
+    return mlp((64, 32, 10), "tanh", seed=seed)
 
 
 @dataclass(frozen=True)
@@ -158,10 +131,10 @@ class MomentumGain(Result):
     tested: (2, seeds) the loss of new seeds at the chosen ones. comparison: of its logarithm, plain less momentum.
     """
 
-    effective: Array
-    losses: Array
+    effective: Floats
+    losses: Floats
     chosen: tuple[float, float]
-    tested: Array
+    tested: Floats
     comparison: Comparison
     batch: int
 
@@ -214,17 +187,19 @@ def momentum_gain(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> MomentumGain:
-    """Give plain SGD and momentum (0.9) ten effective learning rates, choose on three seeds, compare on new ones."""
-    effective, scores, chosen, tested = np.geomspace(0.1, 51.2, 10), [], [], []
-    tuning, fresh, part = range(seed + 500, seed + 503), range(seed, seed + seeds), handwriting()[0]
-    for beta in (0.0, BETA):
-        runs = [(float(e) * (1 - beta), beta, s) for e in effective for s in tuning]
-        net = train(runs, steps, batch, draw=seed, progress=progress).net
-        means = losses(net, part).view(10, -1).mean(dim=1).nan_to_num(100).clamp(max=100)
-        scores.append(means.double().numpy())
-        chosen.append(float(effective[int(means.argmin())]))
-        final = train([(chosen[-1] * (1 - beta), beta, s) for s in fresh], steps, batch, draw=seed + 1).net
-        tested.append(losses(final, part).double().numpy())
-    logs: Array = np.log(tested)
-    verdict = compare(logs[0], logs[1], names=("plain", "momentum"))
-    return MomentumGain(effective, np.array(scores), (chosen[0], chosen[1]), np.exp(logs), verdict, batch)
+    """Give plain SGD and momentum (0.9) ten effective learning rates, choose on three seeds, compare on new ones.
+
+    They train for the number of epochs that comes nearest to `steps`."""
+    effective, data = np.geomspace(0.1, 51.2, 10), digits()
+    epochs = max(1, round(steps * batch / len(data.train)))
+    train = partial(grid, data=data, model=tanh_mlp, epochs=epochs, batch=batch, part="train")
+    scores, chosen, tested = [], [], []
+    for beta in progress((0.0, BETA)):
+        make = partial(sgd, beta=beta)
+        tuned = train(make, {"lr": (effective * (1 - beta)).tolist()}, range(seed + 500, seed + 503))
+        scores.append(at_the_end(tuned, 10).clip(max=100).mean(axis=1))
+        chosen.append(float(effective[scores[-1].argmin()]))
+        fresh = train(make, {"lr": [chosen[-1] * (1 - beta)]}, range(seed, seed + seeds))
+        tested.append(at_the_end(fresh, 1)[0])
+    verdict = compare(*np.log(tested), names=("plain", "momentum"))
+    return MomentumGain(effective, np.array(scores), (chosen[0], chosen[1]), np.array(tested), verdict, batch)

@@ -17,7 +17,7 @@ from course_lib.lectures.momentum.recurrence import (
     tuned,
 )
 from course_lib.ranges import Linear, Log, Progress, experiment, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import BLUE, GREEN, GREY, INK, LINES, ORANGE, RED, rate_colors
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 CIRCLE = np.exp(1j * np.linspace(0, 2 * np.pi, 200))
 WHITE = "#FFFFFF"
-Array = NDArray[np.float64]
 Method = Literal["heavy ball", "Nesterov"]
 LRS, BETAS = np.geomspace(1e-3, 5, 100), np.linspace(0, 0.99, 60)  # the phase diagram's grid
 STEPS = 240
@@ -35,7 +34,7 @@ STEPS = 240
 class Contraction(Result):
     """x_t on curvature x^2 / 2 from x = 1. path: (steps+1,)."""
 
-    path: Array
+    path: Floats
     lr: float
     beta: float
     curvature: float
@@ -115,15 +114,15 @@ class Phase(Result):
     lrs: (100,) eta lambda. betas: (60,). lr (that is eta lambda), beta: the setting.
     """
 
-    lrs: Array
-    betas: Array
-    rates: Array
+    lrs: Floats
+    betas: Floats
+    rates: Floats
     lr: float
     beta: float
     method: str
 
     @property
-    def predicted(self) -> Array:
+    def predicted(self) -> Floats:
         """(60, 100) the spectral radius of a step."""
         return spectral_radius(self.lrs, self.betas[:, None], self.method)
 
@@ -214,7 +213,7 @@ def phase(
 
 
 @functools.cache
-def _map(method: str) -> Array:
+def _map(method: str) -> Floats:
     return fitted_rate(run(LRS, BETAS[:, None], method, STEPS))
 
 
@@ -223,9 +222,9 @@ class Tuning(Result):
     """Measured rates on a ravine with curvatures 1/kappa to 1. rates: (100, 120), by beta and lr, slowest direction."""
 
     kappa: float
-    lrs: Array
-    betas: Array
-    rates: Array
+    lrs: Floats
+    betas: Floats
+    rates: Floats
     method: str
 
     @property
@@ -291,7 +290,7 @@ def tuning(
 class Growth(Result):
     """Steps to a thousandth of the distance, each method at its own settings. kappas: (10,). counts[name]: (10,)."""
 
-    kappas: Array
+    kappas: Floats
     counts: dict[str, NDArray[np.int64]]
 
     def slope(self, name: str) -> float:
@@ -342,7 +341,7 @@ def growth(worst: Annotated[float, Log(50.0, 2000.0)] = 1000.0, *, progress: Pro
     return Growth(kappas, {name: np.array(c) for name, c in counts.items()})
 
 
-def _steps_to(share: float, lr: float, beta: float, method: str, spectrum: Array) -> int:
+def _steps_to(share: float, lr: float, beta: float, method: str, spectrum: Floats) -> int:
     """Steps until the distance stays below `share` of its start, found by doubling the length of the run."""
     steps = 64
     while True:

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from course_lib.optim import Transform, adam, apply_steps, on_numbers, rmsprop, sgd
 from course_lib.optim.contract import checked
 from course_lib.ranges import Linear, Log, Progress, experiment, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import INK, LINES
 from course_lib.surfaces import SURFACES, Surface, ravine
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 Factory = Callable[[Any, float], Transform]
 Ground = Literal["ravine", "turned ravine", "rosenbrock", "saddle", "beale"]
 GROUNDS: dict[str, Surface] = {**SURFACES, "turned ravine": ravine(20.0, np.pi / 4)}
@@ -42,21 +40,21 @@ class Race(Result):
     step was given, noise included. A lost run stays where it left the square |x|, |y| < 1e4."""
 
     ground: str
-    paths: Mapping[str, Array]
-    slopes: Mapping[str, Array]
+    paths: Mapping[str, Floats]
+    slopes: Mapping[str, Floats]
     lr: float
     beta: float
 
-    def gap(self, name: str) -> Array:
+    def gap(self, name: str) -> Floats:
         """(steps+1,) height above the lowest point of the surface."""
         place = GROUNDS[self.ground]
         return place.value(self.paths[name]) - place.at(*place.minimum)
 
-    def velocity(self, name: str) -> Array:
+    def velocity(self, name: str) -> Floats:
         """(steps, 2) the steps taken."""
         return np.diff(self.paths[name], axis=0)
 
-    def effective(self, name: str) -> Array:
+    def effective(self, name: str) -> Floats:
         """(steps,) the step's length over the gradient's: the learning rate of the SGD that steps as far; NaN at 0."""
         length, slope = (np.linalg.norm(a, axis=1) for a in (self.velocity(name), self.slopes[name]))
         return np.divide(length, slope, out=np.full_like(length, np.nan), where=slope > 0)
@@ -184,7 +182,7 @@ def _mover(transform: Any, name: str, start: tuple[float, float]) -> Mover:
     return move
 
 
-def _run(place: Surface, move: Mover, noise: Array) -> tuple[Array, Array]:
+def _run(place: Surface, move: Mover, noise: Floats) -> tuple[Floats, Floats]:
     x, y = place.start
     path, slopes = [(x, y)], []
     for nx, ny in noise.tolist():
@@ -203,8 +201,8 @@ class LrSweep(Result):
     """Height above the minimum after `steps` steps by learning rate. lrs: (k,). gaps[name]: (k,), inf where lost."""
 
     ground: str
-    lrs: Array
-    gaps: Mapping[str, Array]
+    lrs: Floats
+    gaps: Mapping[str, Floats]
     steps: int
 
     def best(self, name: str) -> tuple[float, float]:
@@ -262,7 +260,7 @@ def lr_sweep(
     return LrSweep(ground, lrs, gaps, steps)
 
 
-def _heights(place: Surface, transform: Transform, lrs: Array, noise: Array) -> Array:
+def _heights(place: Surface, transform: Transform, lrs: Floats, noise: Floats) -> Floats:
     x, y = (np.full(len(lrs), coordinate) for coordinate in place.start)
     across, along = on_numbers(transform, x), on_numbers(transform, y)
     alive = np.full(len(lrs), True)

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.optim import on_numbers, sgd
-
-Array = NDArray[np.float64]
+from course_lib.results import Floats
 
 
 def polynomial(lr: Any, beta: Any, method: str) -> tuple[Any, Any]:
@@ -58,7 +57,7 @@ def tuned(kappa: Any, method: str = "heavy ball") -> tuple[Any, Any, Any]:
     return 1 + 0 * s, (s - 1) / (s + 1), 1 - 1 / s
 
 
-def run(lr: Any, beta: Any, method: str, steps: int, curvature: Any = 1.0) -> Array:
+def run(lr: Any, beta: Any, method: str, steps: int, curvature: Any = 1.0) -> Floats:
     """(steps+1, ...) x_t on curvature x^2 / 2 from 1, as torch counts: for Nesterov x is the look-ahead point.
 
     lr, beta and curvature are numbers, or arrays that broadcast: a run for each element.
@@ -73,7 +72,7 @@ def run(lr: Any, beta: Any, method: str, steps: int, curvature: Any = 1.0) -> Ar
     return path
 
 
-def fitted_rate(path: Array) -> Array:
+def fitted_rate(path: Floats) -> Floats:
     """(...) the factor by which |x| changes a step: its mean over the last third of a path against the third before.
 
     path: (steps+1, ...). Means over many steps, so that a zero crossing does not count as progress.

@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from course_lib.errors import ContractError, describe
 from course_lib.lectures.momentum.recurrence import fitted_rate, spectral_radius
 from course_lib.optim import sgd
 from course_lib.optim.contract import checked
 from course_lib.ranges import Progress, experiment, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import INK, RED, rate_colors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 LRS, BETAS, STEPS = np.geomspace(0.004, 5, 24), np.linspace(0.05, 0.9, 12), 100
 FAR = 1e12  # a run is followed no farther than here
 
-KNOWN: Mapping[str, Callable[[Array, Array], Array]] = {
+KNOWN: Mapping[str, Callable[[Floats, Floats], Floats]] = {
     "heavy ball": lambda lr, beta: spectral_radius(lr, beta),
     "Nesterov": lambda lr, beta: spectral_radius(lr, beta, "Nesterov"),
     "heavy ball at eta (1 - beta)": lambda lr, beta: spectral_radius(lr * (1 - beta), beta),
@@ -38,9 +36,9 @@ KNOWN: Mapping[str, Callable[[Array, Array], Array]] = {
 class OwnPhase(Result):
     """Measured rates of one optimizer on curvature 1. rates: (12, 24), by beta and by learning rate (eta lambda)."""
 
-    lrs: Array
-    betas: Array
-    rates: Array
+    lrs: Floats
+    betas: Floats
+    rates: Floats
     name: str
 
     def distance(self, known: str) -> float:
@@ -199,7 +197,7 @@ def _torch_style(make: Callable[..., Any], settings: dict[str, float]) -> Step:
     return step
 
 
-def _function(update: Callable[[Array, Any, Array], Any], state: Any) -> Step:
+def _function(update: Callable[[Floats, Any, Floats], Any], state: Any) -> Step:
     def step(theta: float, slope: float) -> float:
         nonlocal state
         here, grad, kept = np.array([theta]), np.array([slope]), copy.copy(state)

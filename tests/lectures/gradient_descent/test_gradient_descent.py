@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.data import digits
+from course_lib.lectures.gradient_descent import network as _stacked
 from course_lib.lectures.gradient_descent.batch_size import batch_sweep, linear_scaling, tanh_mlp
 from course_lib.lectures.gradient_descent.edge_of_stability import edge_of_stability, landscape, sharpness
 from course_lib.lectures.gradient_descent.gradient_noise import gradient_variance, noise_ball, noise_scale, replacement
@@ -14,7 +15,6 @@ from course_lib.lectures.gradient_descent.quadratics import bowl, contraction, i
 from course_lib.optim import sgd
 from course_lib.surfaces import surface
 from course_lib.trials import compare, single_threaded, tune
-from course_lib.trials import stacked as _stacked
 
 
 @given(lr=st.floats(0.05, 2.5), kappa=st.floats(2, 1000), seed=st.integers(0, 1000))
