@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,6 +64,7 @@ class _Crash(NamedTuple):
 
 class _Version(NamedTuple):
     mistakes: tuple[Mistake, ...]
+    way: Way
     function: Callable[..., Any]
 
 
@@ -74,7 +75,8 @@ Answer = Outputs | _Crash
 class Exercise:
     """Called with the learner's function it returns a Verdict.
 
-    reference: a module-level function, to be read beside the mistakes. outputs: what it returns, in order, one name for
+    reference: a module-level function, to be read beside the mistakes; parts: functions it calls, whose lines mistakes
+    edit too. outputs: what it returns, in order, one name for
     a single array, more for a tuple. verified: what a passing attempt has been shown to do. Two arrays are the same
     when their shapes are, and their largest difference is at most `tolerance` times the reference's largest entry.
     oracle: an independent function of the same arguments, which a test compares with the reference.
@@ -89,6 +91,7 @@ class Exercise:
     tolerance: float = 1e-5
     conventions: Sequence[Convention] = ()
     oracle: Callable[..., Any] | None = None
+    parts: Sequence[Callable[..., Any]] = ()
 
     def __repr__(self) -> str:
         return f"the check of {self.title}: hand it your function"
@@ -113,6 +116,10 @@ class Exercise:
                 message = f"{convention.name}, as {convention.who} does it; it differs {convention.parts}."
                 return self._say("passed under another convention", message)
         return self._diagnosis(got)
+
+    def edited(self, *edits: Edit) -> Callable[..., Any]:
+        """The reference after these edits."""
+        return mutate(self.reference, *edits, parts=self.parts)
 
     def _say(self, status: Status, message: str, evidence: str = "", mistake: str = "") -> Verdict:
         return Verdict(status, self.title, message, evidence, mistake)
@@ -175,7 +182,7 @@ class Exercise:
         else:
             if found:
                 return tuple(found.values()), ""
-        both = {tuple(m.name for m in v.mistakes): v.mistakes for v in self._doubles if self._is(v, got)}
+        both = {tuple(m.name for m in v.mistakes): v.mistakes for v in self._doubles(got, wrong) if self._is(v, got)}
         if len(both) == 1:
             return next(iter(both.values())), ""
         return (), " or ".join(f"({' and '.join(names)})" for names in sorted(both))
@@ -187,32 +194,50 @@ class Exercise:
 
     @cached_property
     def _conventions(self) -> list[tuple[Convention, Callable[..., Any]]]:
-        return [(convention, mutate(self.reference, *convention.edits)) for convention in self.conventions]
+        return [(convention, self.edited(*convention.edits)) for convention in self.conventions]
 
     @cached_property
     def _singles(self) -> list[_Version]:
-        return list(self._versions(1))
+        return [
+            _Version((mistake,), way, way if callable(way) else self.edited(*way))
+            for mistake in self.mistakes
+            for way in mistake.ways
+        ]
 
     @cached_property
-    def _doubles(self) -> list[_Version]:
-        return list(self._versions(2))
+    def _changed(self) -> list[np.ndarray]:
+        """For each of the singles: which outputs it changes."""
+        return [~self._fits(version, self.right) for version in self._singles]
 
-    def _versions(self, count: int) -> Iterator[_Version]:
-        """Ways to make `count` mistakes at once: of two, the first three ways of each; edits of one place exclude
-        each other, and functions cannot be combined."""
-        for mistakes in combinations(self.mistakes, count):
-            for ways in product(*(mistake.ways if count == 1 else mistake.ways[:3] for mistake in mistakes)):
-                if callable(ways[0]) or callable(ways[-1]):
-                    if count == 1:
-                        yield _Version(mistakes, ways[0])  # type: ignore[arg-type]
-                    continue
-                try:
-                    yield _Version(mistakes, mutate(self.reference, *(edit for way in ways for edit in way)))  # type: ignore[union-attr]
-                except Overlap:
-                    continue
-                except SyntaxError:
-                    if count == 1:
-                        raise
+    def _doubles(self, got: list[Answer], wrong: list[int]) -> Iterator[_Version]:
+        """Two mistakes at once that change all the wrong outputs and no other.
+
+        Of each mistake the first three ways; edits of one place exclude each other, and functions cannot be combined.
+        """
+        kept = np.isin(np.arange(len(self.outputs)), wrong) | any(isinstance(answer, _Crash) for answer in got)
+        suspects = [
+            (version, changed)
+            for version, changed in zip(self._singles, self._changed, strict=True)
+            if not callable(version.way) and version.way in version.mistakes[0].ways[:3] and kept[changed].all()
+        ]
+        for (a, changed_by_a), (b, changed_by_b) in combinations(suspects, 2):
+            if a.mistakes != b.mistakes and (changed_by_a | changed_by_b)[wrong].all() and (both := self._both(a, b)):
+                yield both
+
+    def _both(self, a: _Version, b: _Version) -> _Version | None:
+        """The two mistakes at once, compiled when they are first asked for."""
+        key = a.function, b.function
+        if key not in self._pairs:
+            try:
+                function = self.edited(*a.way, *b.way)  # type: ignore[misc]
+                self._pairs[key] = _Version(a.mistakes + b.mistakes, (*a.way, *b.way), function)  # type: ignore[misc]
+            except (Overlap, SyntaxError):
+                self._pairs[key] = None
+        return self._pairs[key]
+
+    @cached_property
+    def _pairs(self) -> dict[tuple[Callable[..., Any], Callable[..., Any]], _Version | None]:
+        return {}
 
     @cached_property
     def _known(self) -> dict[tuple[Callable[..., Any], int], Answer]:

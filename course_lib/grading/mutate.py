@@ -34,16 +34,17 @@ def edited(source: str, edits: Sequence[Edit]) -> str:
     return source
 
 
-def mutate(function: Callable[..., Any], *edits: Edit) -> Callable[..., Any]:
+def mutate(function: Callable[..., Any], *edits: Edit, parts: Sequence[Callable[..., Any]] = ()) -> Callable[..., Any]:
     """A copy of a module-level function (or factory), compiled from its source after these edits.
 
-    The copy sees the names of the function's module. Raises what `edited` raises, and SyntaxError where the edits leave
-    no Python.
+    parts: other functions that it calls by name, whose source is edited with its own. The copy sees the names of their
+    modules. Raises what `edited` raises, and SyntaxError where the edits leave no Python.
     """
-    source = edited(source_of(function), edits)
+    every = (*parts, function)
+    source = edited("\n".join(map(source_of, every)), edits)
     place = f"<{function.__name__} with {list(edits)}>"
     linecache.cache[place] = len(source), None, source.splitlines(keepends=True), place
-    names = function.__globals__ | {"__name__": "mutated"}
+    names = {name: value for part in every for name, value in part.__globals__.items()} | {"__name__": "mutated"}
     exec(compile(source, place, "exec"), names)
     return names[function.__name__]
 

@@ -22,8 +22,9 @@ def amsgrad(lr: Hyper = 1e-3, b1: Hyper = 0.9, b2: Hyper = 0.999, eps: Hyper = 1
         m_t &= \beta_1 m_{t-1} + (1 - \beta_1)\, g_t, \quad t = 1, 2, \dots            \qquad (1) \\
         v_t &= \beta_2 v_{t-1} + (1 - \beta_2)\, g_t^2                                 \qquad (2) \\
         u_t &= \max(u_{t-1},\, v_t)                                                    \qquad (3) \\
-        \Delta_t &= -\eta\, \frac{m_t}{1 - \beta_1^t} \Big/
-            \Bigl(\sqrt{u_t / (1 - \beta_2^t)} + \varepsilon\Bigr)                     \qquad (4)
+        \hat m_t &= m_t / (1 - \beta_1^t)                                              \qquad (4) \\
+        \hat u_t &= u_t / (1 - \beta_2^t)                                              \qquad (5) \\
+        \Delta_t &= -\eta\, \hat m_t / (\sqrt{\hat u_t} + \varepsilon)                 \qquad (6)
 
     The paper has neither the corrections nor eps. The maximum is taken before the correction (some take it after), so
     the divisor can still fall while 1 - b2^t grows. Decay as with `adam`: add_decay before or decoupled_decay after it.
@@ -35,6 +36,8 @@ def amsgrad(lr: Hyper = 1e-3, b1: Hyper = 0.9, b2: Hyper = 0.999, eps: Hyper = 1
         m = b1 * m + (1 - b1) * g  # (1)
         v = b2 * v + (1 - b2) * g * g  # (2)
         u = maximum(u, v)  # (3)
-        return -lr * (m / (1 - b1**t)) / (root(u / (1 - b2**t)) + eps), (m, v, u)  # (4)
+        m_hat = m / (1 - b1**t)  # (4)
+        u_hat = u / (1 - b2**t)  # (5)
+        return -lr * m_hat / (root(u_hat) + eps), (m, v, u)  # (6)
 
     return elementwise(AmsgradState, step)

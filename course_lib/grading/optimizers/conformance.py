@@ -155,10 +155,13 @@ def streams_for(check: Conformance, given: tuple[tuple[str, float], ...], *form:
 
 @cache
 def versions(check: Conformance, size: int) -> tuple[Version, ...]:
-    """Every way to make `size` mistakes at once; edits of the same place exclude each other."""
+    """The ways to make `size` mistakes at once; of two, the first three of each.
+
+    Edits of the same place exclude each other.
+    """
     found = []
     for mistakes in combinations(check.mistakes, size):
-        for ways in product(*(mistake.ways for mistake in mistakes)):
+        for ways in product(*(mistake.ways if size == 1 else mistake.ways[:3] for mistake in mistakes)):
             version = Version(mistakes, tuple(chain.from_iterable(ways)))  # type: ignore[arg-type]
             try:
                 _made(check.rule, version.edits)

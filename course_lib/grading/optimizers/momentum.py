@@ -1,7 +1,7 @@
 """The mistakes known by name in a velocity, and in Nesterov's look-ahead: edits of `course_lib.optim.sgd`."""
 
 from course_lib.grading.exercise import Mistake
-from course_lib.grading.optimizers.shared import COUPLED_DECAY, FORGETS, SHARED, late
+from course_lib.grading.optimizers.shared import COUPLED_DECAY, FORGETS, SHARED, SKIPS, late
 
 LOOK = "g + beta * v if nesterov else v"
 GRADIENT = "v + (g if undamped"
@@ -43,6 +43,7 @@ VELOCITY = (
 
 HEAVY_BALL = (
     *SHARED,
+    *SKIPS,
     late((LOOK, "row[0]")),
     *COUPLED_DECAY,
     VELOCITY[0],
@@ -61,6 +62,7 @@ HEAVY_BALL = (
 
 NESTEROV = (
     *SHARED,
+    *SKIPS,
     FORGETS,
     *COUPLED_DECAY,
     *VELOCITY,

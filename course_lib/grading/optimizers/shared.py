@@ -48,21 +48,6 @@ SHARED = (
         [("rows[i], p)", "rows[0], p)"), ("rows[i] = row", "rows[0] = row")],
         [("rows[i], p)", "rows[0], p)"), ("rows[i] = row", "rows[0] = row"), COUNT_ALL],
     ),
-    Mistake(
-        "zero gradients skipped",
-        "A parameter whose gradient is 0 is passed over: its state must still decay, its momentum still move it.",
-        ("g = grads[i]", SKIP + "g = grads[i]"),
-        [
-            ("theta = list(stream.start)", "theta, own = list(stream.start), [0] * len(stream.start)"),
-            ("g = grads[i]", SKIP + "own[i] += 1\n            g = grads[i]"),
-            ("step(t, ", "step(own[i], "),
-        ],
-    ),
-    Mistake(
-        "entries of zero gradient skipped",
-        "Entries whose gradient is 0 are passed over, as in a lazy optimizer: their state must still decay.",
-        ("rows[i] = row", f"{LAZY}\n            theta[i] = np.where(grads[i] == 0, p, theta[i])"),
-    ),
     Mistake("weight decay ignored", "The weight decay that was asked for does nothing.", [NO_L2, NO_DECAY]),
     Mistake(
         "sign of the decay",
@@ -84,6 +69,24 @@ SHARED = (
         "decay after the step",
         "The decay shrinks theta after its step: use theta from before the step.",
         [NO_L2, ("p + move - lr * decay * p", "(p + move) * (1 - lr * (l2 + decay))")],
+    ),
+)
+
+SKIPS = (
+    Mistake(
+        "zero gradients skipped",
+        "A parameter whose gradient is 0 is passed over: its state must still decay, its momentum still move it.",
+        ("g = grads[i]", SKIP + "g = grads[i]"),
+        [
+            ("theta = list(stream.start)", "theta, own = list(stream.start), [0] * len(stream.start)"),
+            ("g = grads[i]", SKIP + "own[i] += 1\n            g = grads[i]"),
+            ("step(t, ", "step(own[i], "),
+        ],
+    ),
+    Mistake(
+        "entries of zero gradient skipped",
+        "Entries whose gradient is 0 are passed over, as in a lazy optimizer: their state must still decay.",
+        ("rows[i] = row", f"{LAZY}\n            theta[i] = np.where(grads[i] == 0, p, theta[i])"),
     ),
 )
 

@@ -1,6 +1,6 @@
 """The conformance suite for optimizers: it runs yours beside the course's, and names the mistake where they part.
 
-check_sgd_momentum, check_nesterov, check_rmsprop, check_adam and check_adamw take an optimizer in any of three forms:
+Each check takes an optimizer in any of three forms:
 
 - a course_lib Transform, or a function (lr, ...) that makes one;
 - a class (params, lr, ...) with step() and zero_grad(), as in torch.optim, or a torch.optim class itself;
@@ -14,7 +14,7 @@ course_lib's (for sgd lr 0.05, beta 0.9), and its lr is not changed between step
 """
 
 from course_lib import optim
-from course_lib.grading.optimizers.adaptive import ADAM, ADAMW, RMSPROP
+from course_lib.grading.optimizers.adaptive import ADAGRAD, ADAM, ADAMW, AMSGRAD, RMSPROP
 from course_lib.grading.optimizers.conformance import Conformance
 from course_lib.grading.optimizers.momentum import HEAVY_BALL, NESTEROV
 
@@ -23,6 +23,8 @@ AVERAGES = {"lr": 1e-3, "b1": 0.9, "b2": 0.999, "eps": 1e-8}
 
 check_sgd_momentum = Conformance("SGD with momentum", optim.sgd, VELOCITY, HEAVY_BALL)
 check_nesterov = Conformance("Nesterov momentum", optim.sgd, VELOCITY, NESTEROV, fixed={"nesterov": True})
+check_adagrad = Conformance("AdaGrad", optim.adagrad, {"lr": 0.01, "eps": 1e-10, "decay": 0.0}, ADAGRAD)
 check_rmsprop = Conformance("RMSProp", optim.rmsprop, {"lr": 0.01, "b2": 0.99, "eps": 1e-8, "decay": 0.0}, RMSPROP)
 check_adam = Conformance("Adam", optim.adam, {**AVERAGES, "decay": 0.0}, ADAM)
 check_adamw = Conformance("AdamW", optim.adam, {**AVERAGES, "decay": 0.01}, ADAMW, coupled=False)
+check_amsgrad = Conformance("AMSGrad", optim.amsgrad, {**AVERAGES, "decay": 0.0}, AMSGRAD)

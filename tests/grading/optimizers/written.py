@@ -6,7 +6,15 @@ import numpy as np
 import torch
 
 from course_lib import optim
-from course_lib.grading.optimizers import check_adam, check_adamw, check_nesterov, check_rmsprop, check_sgd_momentum
+from course_lib.grading.optimizers import (
+    check_adagrad,
+    check_adam,
+    check_adamw,
+    check_amsgrad,
+    check_nesterov,
+    check_rmsprop,
+    check_sgd_momentum,
+)
 
 CHECKS = {
     "sgd": check_sgd_momentum,
@@ -14,6 +22,8 @@ CHECKS = {
     "rmsprop": check_rmsprop,
     "adam": check_adam,
     "adamw": check_adamw,
+    "adagrad": check_adagrad,
+    "amsgrad": check_amsgrad,
 }
 ADAM_CLASS = """
 class Mine:

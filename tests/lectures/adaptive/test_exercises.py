@@ -152,7 +152,7 @@ def test_the_new_peak_used_and_the_old_one_returned_is_not_taken_for_an_old_v():
         (
             check_adagrad_step,
             lambda t, s, g, lr, eps: (t + lr * g / (s + g**2 + eps), s + g**2),
-            "no root; uphill",
+            "missing root; sign of the update",
         ),
         (
             check_amsgrad_step,
@@ -162,12 +162,12 @@ def test_the_new_peak_used_and_the_old_one_returned_is_not_taken_for_an_old_v():
         (
             check_adagrad_step,
             written(ADAGRAD, ("lr * grad", "grad"), ("(np.sqrt(s) + eps)", "np.sqrt(s) + eps")),
-            "",
+            "missing parentheses; lr left out",
         ),
         (
             check_adagrad_step,
             written(ADAGRAD, ("total + grad**2", "grad**2"), ("theta - lr", "theta + lr")),
-            "old sum dropped; uphill",
+            "old sum dropped; sign of the update",
         ),
         (
             check_amsgrad_step,
