@@ -1,6 +1,6 @@
 """What lecture 05 calls."""
 
-from course_lib.lectures.learning_rate.decay import decay_gain, miscounted_schedule
+from course_lib.lectures.learning_rate.counting import miscounted_schedule
 from course_lib.lectures.learning_rate.exercises import (
     check_plateau,
     check_scaled_lr,
@@ -12,7 +12,7 @@ from course_lib.lectures.learning_rate.lr_finder import finder_trial, range_curv
 from course_lib.lectures.learning_rate.plateau import patience_sweep, plateau
 from course_lib.lectures.learning_rate.restarts import restarts
 from course_lib.lectures.learning_rate.scaling import batch_rule, horizons
-from course_lib.lectures.learning_rate.shapes import gallery, noise_floor, unit_curves
+from course_lib.lectures.learning_rate.shapes import decaying, gallery, noise_floor, unit_curves
 from course_lib.lectures.learning_rate.warmup import early_steps, warmup_gain
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "check_sgdr",
     "check_suggest",
     "check_warmup_cosine",
-    "decay_gain",
+    "decaying",
     "early_steps",
     "finder_trial",
     "gallery",

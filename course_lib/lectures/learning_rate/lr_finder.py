@@ -3,26 +3,24 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
-from course_lib.lectures.learning_rate.training import OPTIMIZERS, SIZES, final, handwriting, sweep, train
+from course_lib.lectures.learning_rate.training import OPTIMIZERS, SIZES, final, geometric_mean, handwriting
 from course_lib.models import mlp
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import BLUE, GREEN, GREY, INK, LINES, ORANGE, RED
 from course_lib.train import range_test
 from course_lib.train.range_test import Rule
-from course_lib.trials import single_threaded
-from course_lib.trials.compare import Comparison, compare
+from course_lib.trials import Comparison, compare, grid, single_threaded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 Optimizer = Literal["SGD", "momentum", "Adam"]
 
 GRIDS = {  # 13 learning rates, from far too small to diverging
@@ -37,9 +35,9 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 class RangeCurves(Result):
     """lrs: (steps,). smooth: (seeds, steps), NaN where a test was stopped. suggested[rule]: (seeds,)."""
 
-    lrs: Array
-    smooth: Array
-    suggested: Mapping[str, Array]
+    lrs: Floats
+    smooth: Floats
+    suggested: Mapping[str, Floats]
     optimizer: str
 
     def spread(self, rule: str) -> float:
@@ -105,7 +103,7 @@ def range_curves(
         smoothing=smoothing,
         progress=progress,
     )
-    suggested: dict[str, Array] = {rule: result.suggest(rule).numpy() for rule in RULES}
+    suggested: dict[str, Floats] = {rule: result.suggest(rule).numpy() for rule in RULES}
     return RangeCurves(result.lrs.numpy(), result.smooth.numpy(), suggested, optimizer)
 
 
@@ -115,11 +113,11 @@ class Tried(NamedTuple):
     tested[name]: (seeds,) test loss of new seeds, trained at "best" or at what their own range test suggests.
     """
 
-    lrs: Array
-    losses: Array
+    lrs: Floats
+    losses: Floats
     best: float
-    suggested: Mapping[str, Array]
-    tested: Mapping[str, Array]
+    suggested: Mapping[str, Floats]
+    tested: Mapping[str, Floats]
 
     def regret(self, rule: str) -> Comparison:
         """Logarithm of the test loss at the suggestion less that at the best, paired by seed."""
@@ -222,13 +220,13 @@ def finder_trial(
     fresh, tuning = range(seed, seed + seeds), range(seed + 500, seed + 503)
     tried: dict[str, Tried] = {}
     for name in progress(get_args(Optimizer)):
-        grid, make = GRIDS[name], OPTIMIZERS[name]
-        losses = sweep(make, grid, tuning, epochs=epochs, batch=batch)
-        best = float(grid[losses.argmin()])
+        lrs, train = GRIDS[name], partial(grid, OPTIMIZERS[name], data=handwriting(), epochs=epochs, batch=batch)
+        losses = geometric_mean(final(train({"lr": lrs.tolist()}, tuning), len(lrs)))
+        best = float(lrs[losses.argmin()])
         suggested = range_curves(name, batch, seeds=seeds, seed=seed).suggested
-        lrs = np.concatenate([np.full(seeds, best), *(suggested[rule] for rule in RULES)])
-        runs = train(make, {"lr": lrs.tolist()}, [*fresh] * 3, epochs=epochs, batch=batch, judge="test", paired=True)
+        asked = np.concatenate([np.full(seeds, best), *(suggested[rule] for rule in RULES)])
+        runs = train({"lr": asked.tolist()}, [*fresh] * 3, part="test", paired=True)
         tested = dict(zip(("best", *RULES), final(runs, 3), strict=True))
-        tried = tried | {name: Tried(grid, losses, best, suggested, tested)}
+        tried = tried | {name: Tried(lrs, losses, best, suggested, tested)}
         preview(FinderTrial(tried, batch))
     return FinderTrial(tried, batch)

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.style import BLUE, GREEN, GREY, INK, RED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 EPOCHS = 120
 CURVATURES, STARTS = (1.0, 0.004), (4.0, 900.0)  # of the two directions; theta^2 at the start
@@ -26,9 +25,9 @@ LR, FLOOR = 1.0, 1e-4  # the learning rate at the start, and the least that it i
 class PlateauRun(Result):
     """loss, observed: (121,) expected loss after each epoch, 0 the start, and as it was seen. lrs: (121,) after it."""
 
-    loss: Array
-    observed: Array
-    lrs: Array
+    loss: Floats
+    observed: Floats
+    lrs: Floats
     patience: int
 
     @property
@@ -125,8 +124,8 @@ class PatienceSweep(Result):
     """patiences: (21,). ends, first: (21, seeds) loss at the end, and epoch of the first reduction (120 if none)."""
 
     patiences: NDArray[np.int64]
-    ends: Array
-    first: Array
+    ends: Floats
+    first: Floats
     noise: float
 
     @property

@@ -5,27 +5,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.functional import cross_entropy
 
 from course_lib.data import Split
-from course_lib.lectures.learning_rate.training import SIZES, batches_in, cut, handwriting, train
+from course_lib.lectures.learning_rate.training import SIZES, WORST, batches_in, handwriting
 from course_lib.models import mlp
 from course_lib.optim import Transform, chain, sgd
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.schedules import cosine, scale_by_schedule
 from course_lib.style import BLUE, GREY, LINES, ORANGE
 from course_lib.train import Runs, fit_many
-from course_lib.trials import single_threaded
+from course_lib.trials import grid, single_threaded
 from course_lib.trials.compare import Comparison, compare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 Weights = dict[str, Tensor]
 
 POINTS = 21  # along a line between two networks, both ends included
@@ -40,20 +38,20 @@ class Restarts(Result):
     Partial results have fewer cycles, and NaN in `once`, `single`.
     """
 
-    epochs: Array
-    once: Array
-    lines: Array
-    strangers: Array
-    restarted: Array
-    single: Array
+    epochs: Floats
+    once: Floats
+    lines: Floats
+    strangers: Floats
+    restarted: Floats
+    single: Floats
 
     @property
-    def barriers(self) -> Array:
+    def barriers(self) -> Floats:
         """(cycles - 1, seeds) how far the loss rises above the straight line between the two ends' losses."""
         return barrier(self.lines)
 
     @property
-    def stranger_barriers(self) -> Array:
+    def stranger_barriers(self) -> Floats:
         return barrier(self.strangers[None])[0]
 
     @property
@@ -105,7 +103,7 @@ class Restarts(Result):
         return redraw
 
 
-def barrier(lines: Array) -> Array:
+def barrier(lines: Floats) -> Floats:
     """(n, seeds) of lines (n, 21, seeds): the largest height above the chord; 0 where the loss never rises above it."""
     share = np.linspace(0, 1, lines.shape[1])[:, None]
     chord = (1 - share) * lines[:, :1] + share * lines[:, -1:]
@@ -130,7 +128,8 @@ def restarts(
     A share `wrong` of the training labels is drawn anew. Each cycle starts where the last one ended: that is training
     under warm_restarts.
     """
-    each, part = range(seed, seed + seeds), handwriting(label_noise).train
+    each, data = range(seed, seed + seeds), handwriting(label_noise)
+    part = data.train
     models: list[nn.Module] = [mlp(SIZES, seed=s) for s in each]
     curves, lines = [], []
     ends: list[Weights] = []
@@ -138,9 +137,7 @@ def restarts(
     for cycle in progress(range(cycles + 1)):
         if cycle == cycles:
             plan = _cosine(batches_in(cycles * length, 16))
-            whole = train(
-                plan, {"lr": [lr]}, each, epochs=cycles * length, batch=16, label_noise=label_noise, judge="test"
-            )
+            whole = grid(plan, {"lr": [lr]}, each, data, epochs=cycles * length, batch=16, part="test")
             once, single = _curve(whole), whole["validation_accuracy"][:, -1].double().numpy()
             break
         order = [1000 * cycle + s for s in each]
@@ -149,7 +146,7 @@ def restarts(
             cross_entropy,
             _cosine(batches_in(length, 16)),
             part,
-            handwriting().test,
+            data.test,
             hyper={"lr": [lr] * seeds},
             seeds=order,
             epochs=length,
@@ -174,13 +171,13 @@ def _cosine(steps: int):
     return made
 
 
-def _curve(runs: Runs) -> Array:
+def _curve(runs: Runs) -> Floats:
     """(epochs,) loss, mean over seeds."""
-    return cut(runs["validation_loss"]).mean(axis=0)
+    return _cut(runs["validation_loss"]).mean(axis=0)
 
 
 @torch.no_grad()
-def between(a: Weights, b: Weights, part: Split) -> Array:
+def between(a: Weights, b: Weights, part: Split) -> Floats:
     """(21, seeds) loss on `part` along the straight lines from the networks a to the networks b, seed by seed."""
     net = mlp(SIZES)
 
@@ -188,4 +185,8 @@ def between(a: Weights, b: Weights, part: Split) -> Array:
         return cross_entropy(functional_call(net, weights, (part.x,)), part.y)
 
     shares = torch.linspace(0, 1, POINTS).tolist()
-    return cut(torch.stack([vmap(loss)({name: torch.lerp(a[name], b[name], s) for name in a}) for s in shares]))
+    return _cut(torch.stack([vmap(loss)({name: torch.lerp(a[name], b[name], s) for name in a}) for s in shares]))
+
+
+def _cut(losses: Tensor) -> Floats:
+    return losses.double().nan_to_num(WORST, WORST).clamp(max=WORST).numpy()

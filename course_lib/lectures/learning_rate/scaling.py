@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -13,22 +14,19 @@ from course_lib.lectures.learning_rate.training import (
     batches_in,
     final,
     geometric_mean,
+    handwriting,
     one_of,
-    sweep,
-    train,
 )
 from course_lib.optim import Transform, chain, landing, schedule_free, sgd
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.schedules import constant, cosine, polynomial, scale_by_schedule, warmup_stable_decay
 from course_lib.style import BLUE, GREEN, GREY, INK, LINES, RED
-from course_lib.trials import single_threaded
-from course_lib.trials.compare import Comparison, compare
+from course_lib.trials import Comparison, compare, grid, single_threaded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 BATCHES = 2 ** np.arange(3, 9)
 RULES = {"SGD": 1.0, "Adam": 0.5}
@@ -39,12 +37,12 @@ class BatchRule(Result):
     """batches: (6,). lrs: (13,). losses: (6, 13, seeds) validation loss. Partial results have fewer batches."""
 
     batches: NDArray[np.int64]
-    lrs: Array
-    losses: Array
+    lrs: Floats
+    losses: Floats
     optimizer: str
 
     @property
-    def best(self) -> Array:
+    def best(self) -> Floats:
         """(batches, seeds) each seed's best learning rate: the bottom of a parabola through the lowest three points."""
         x, y = np.log(self.lrs), np.log(self.losses)
         place = y.argmin(axis=1).clip(1, len(x) - 2)
@@ -53,7 +51,7 @@ class BatchRule(Result):
         shift = np.where(bend > 0, (low - high) / 2 / np.where(bend > 0, bend, 1), 0).clip(-1, 1)
         return np.exp(x[place] + shift * (x[1] - x[0]))
 
-    def slopes(self, upto: int = 64) -> Array:
+    def slopes(self, upto: int = 64) -> Floats:
         """(seeds,) of log best learning rate against log batch, by least squares over the batches up to `upto`."""
         kept = self.batches <= upto
         return np.polyfit(np.log(self.batches[kept]), np.log(self.best[kept]), 1)[0]
@@ -64,7 +62,7 @@ class BatchRule(Result):
         return compare(slopes, np.zeros_like(slopes), names=("slope", "0"))
 
     @property
-    def followed(self) -> Array:
+    def followed(self) -> Floats:
         """(batches,) what the rule costs: the loss at its learning rate over that at the best of the grid.
 
         The rule is counted from the smallest batch's best. Means over seeds, interpolated; infinite beyond the grid."""
@@ -136,9 +134,9 @@ def batch_rule(
 ) -> BatchRule:
     """Train for equal epochs with batches from 8 to 256 at 13 learning rates, and find each batch's best."""
     low, high = {"SGD": (0.05, 5.0), "Adam": (2e-3, 0.2)}[optimizer]
-    lrs, losses = np.geomspace(low, high, 13), []
+    lrs, losses, each = np.geomspace(low, high, 13), [], range(seed, seed + seeds)
     for i, batch in enumerate(progress(BATCHES.tolist()), start=1):
-        runs = train(OPTIMIZERS[optimizer], {"lr": lrs.tolist()}, range(seed, seed + seeds), epochs=epochs, batch=batch)
+        runs = grid(OPTIMIZERS[optimizer], {"lr": lrs.tolist()}, each, handwriting(), epochs=epochs, batch=batch)
         losses.append(final(runs, len(lrs)))
         preview(BatchRule(BATCHES[:i], lrs, np.array(losses), optimizer))
     return BatchRule(BATCHES, lrs, np.array(losses), optimizer)
@@ -171,7 +169,7 @@ class Horizons(Result):
     """
 
     epochs: NDArray[np.int64]
-    tested: Mapping[str, Array]
+    tested: Mapping[str, Floats]
     lrs: Mapping[str, float]
 
     def against_cosine(self, method: str, horizon: int) -> Comparison:
@@ -179,7 +177,7 @@ class Horizons(Result):
         a, b = (np.log(self.tested[name][horizon]) for name in (method, "cosine"))
         return compare(a, b, names=(method, "cosine"))
 
-    def ratio(self, method: str) -> Array:
+    def ratio(self, method: str) -> Floats:
         """(3,) test loss over the cosine's, geometric mean over seeds."""
         return np.array([math.exp(self.against_cosine(method, i).mean) for i in range(len(self.epochs))])
 
@@ -241,22 +239,24 @@ def horizons(
     A share `wrong` of the training labels is drawn anew. Constant, stable-decay and schedule-free runs of different
     lengths share their path until a decay begins: one long run would have done.
     """
-    grid, fresh, tuning = np.geomspace(0.1, 1.0, 6), range(seed, seed + seeds), range(seed + 500, seed + 503)
+    lrs, fresh, tuning = np.geomspace(0.1, 1.0, 6), range(seed, seed + seeds), range(seed + 500, seed + 503)
+    train = partial(grid, data=handwriting(label_noise), batch=batch)
     steps, kinds = batches_in(4, batch), range(len(METHODS) - 1)
-    pairs = {"lr": [*grid.tolist()] * len(kinds), "kind": [k for k in kinds for _ in grid]}
-    runs = train(scheduled(steps), pairs, tuning, epochs=4, batch=batch, label_noise=label_noise)
-    losses = [*geometric_mean(final(runs, len(kinds) * len(grid))).reshape(len(kinds), -1)]
-    losses.append(sweep(averaged(steps), grid, tuning, epochs=4, batch=batch, label_noise=label_noise))
-    lrs = {method: float(grid[row.argmin()]) for method, row in zip(METHODS, losses, strict=True)}
-    *decaying, free = lrs.values()
-    tested: dict[str, Array] = {}
+    pairs = {"lr": [*lrs.tolist()] * len(kinds), "kind": [k for k in kinds for _ in lrs]}
+    runs = train(scheduled(steps), pairs, tuning, epochs=4)
+    losses = [*geometric_mean(final(runs, len(kinds) * len(lrs))).reshape(len(kinds), -1)]
+    free_runs = train(averaged(steps), {"lr": lrs.tolist()}, tuning, epochs=4)
+    losses.append(geometric_mean(final(free_runs, len(lrs))))
+    best = {method: float(lrs[row.argmin()]) for method, row in zip(METHODS, losses, strict=True)}
+    *decaying, free = best.values()
+    tested: dict[str, Floats] = {}
     for i, epochs in enumerate(progress(HORIZONS.tolist()), start=1):
         steps, rows = batches_in(epochs, batch), []
         for make, hyper in ((scheduled(steps), {"lr": decaying, "kind": kinds}), (averaged(steps), {"lr": [free]})):
-            runs = train(make, hyper, fresh, epochs=epochs, batch=batch, label_noise=label_noise, judge="test")
+            runs = train(make, hyper, fresh, epochs=epochs, part="test")
             rows += [*final(runs, len(hyper["lr"]))]
         tested = {
             m: np.vstack([tested.get(m, row[:0].reshape(0, seeds)), row]) for m, row in zip(METHODS, rows, strict=True)
         }
-        preview(Horizons(HORIZONS[:i], tested, lrs))
-    return Horizons(HORIZONS, tested, lrs)
+        preview(Horizons(HORIZONS[:i], tested, best))
+    return Horizons(HORIZONS, tested, best)

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from course_lib import schedules
 from course_lib.ranges import Linear, Log, experiment
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.schedules import Schedule
 from course_lib.style import BLUE, GREEN, GREY, INK, LINES, ORANGE, RED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 Shape = Literal[
     "constant",
@@ -38,7 +36,7 @@ Shape = Literal[
 class Gallery(Result):
     """factors: (steps,) what each update's learning rate is multiplied by. code: the call that makes the schedule."""
 
-    factors: Array
+    factors: Floats
     code: str
 
     @property
@@ -146,10 +144,10 @@ class NoiseFloor(Result):
     settle if the learning rate of the moment were kept.
     """
 
-    measured: Array
-    predicted: Array
-    floor: Array
-    lrs: Array
+    measured: Floats
+    predicted: Floats
+    floor: Floats
+    lrs: Floats
 
     @property
     def lag(self) -> float:
@@ -231,7 +229,7 @@ def decaying(decay: Decay, steps: int) -> Schedule:
 
 
 @functools.lru_cache(maxsize=4)
-def _noise(seed: int) -> Array:
+def _noise(seed: int) -> Floats:
     return np.random.default_rng(seed).standard_normal((300, 256))
 
 
@@ -253,13 +251,13 @@ def meant(kind: Kind, epochs: int) -> Schedule:
 class UnitCurves(Result):
     """factors: (3, epochs * per_epoch) of each batch's learning rate: as meant, per batch, by each process."""
 
-    factors: Array
+    factors: Floats
     epochs: int
     per_epoch: int
     processes: int
 
     @property
-    def gone(self) -> Array:
+    def gone(self) -> Floats:
         """(3,) epochs until the factor is first below a hundredth; the whole run where it never is."""
         low = self.factors < 0.01
         first = np.where(low.any(axis=1), low.argmax(axis=1), low.shape[1])

@@ -1,31 +1,28 @@
 """How large are Adam's first updates, and is a warm-up worth anything on the digits?"""
 
 import functools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from torch import nn
 from torch.nn.functional import cross_entropy
 
 from course_lib.data import minibatches
-from course_lib.lectures.learning_rate.training import SIZES, batches_in, final, geometric_mean, handwriting, train
+from course_lib.lectures.learning_rate.training import SIZES, batches_in, final, geometric_mean, handwriting
 from course_lib.models import mlp
-from course_lib.optim import Stepper, Transform, adam, chain
+from course_lib.optim import Stepper, Transform, adam, chain, steps_on
 from course_lib.ranges import Linear, Preview, Progress, experiment, no_preview, no_progress
-from course_lib.results import Result
+from course_lib.results import Floats, Result
 from course_lib.schedules import constant, cosine, join, scale_by_schedule, warmup
 from course_lib.style import BLUE, GREEN, INK, ORANGE, RED
-from course_lib.trials import single_threaded
-from course_lib.trials.compare import Comparison, compare
+from course_lib.trials import Comparison, compare, grid, single_threaded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 B1 = 0.9
 
 
@@ -33,10 +30,10 @@ B1 = 0.9
 class EarlySteps(Result):
     """Root mean square over coordinates of Adam's update, in units of lr; each (60,), from update 1 on."""
 
-    corrected: Array
-    uncorrected: Array
-    warmed: Array
-    noise: Array
+    corrected: Floats
+    uncorrected: Floats
+    warmed: Floats
+    noise: Floats
 
     @property
     def peak(self) -> tuple[int, float]:
@@ -90,17 +87,11 @@ def early_steps(
         \text{rms of } \hat m_t &= \sqrt{\frac{1 - \beta_1}{1 + \beta_1} \cdot \frac{1 + \beta_1^t}{1 - \beta_1^t}}
             \text{ for independent noise of variance } 1                                            \qquad (2)
 
-    `noise` in the result is (2). The warm-up multiplies update t by min(t / warm, 1).
+    `noise` in the result is (2). The warm-up multiplies update t by min(t / warmup_steps, 1).
     """
     g = _drawn(seed) if gradients == "noise" else _met(seed)
     t = np.arange(1, len(g) + 1)
-    mean, square, corrected = np.zeros(g.shape[1]), np.zeros(g.shape[1]), []
-    for n, (row, squared) in enumerate(zip(g, g * g, strict=True), start=1):
-        mean = B1 * mean + (1 - B1) * row
-        square = b2 * square + (1 - b2) * squared
-        step = mean / (np.sqrt(square * (1 / (1 - b2**n))) + 1e-8)
-        corrected.append(math.sqrt(step @ step / len(step)) / (1 - B1**n))
-    rms = np.array(corrected)
+    rms = np.sqrt(np.square(steps_on(adam(1.0, B1, b2), list(g))).mean(axis=1))
     noise = np.sqrt((1 - B1) / (1 + B1) * (1 + B1**t) / (1 - B1**t))  # (2)
     return EarlySteps(rms, rms * correction(t, b2), rms * np.minimum(t / warmup_steps, 1), noise)
 
@@ -111,12 +102,12 @@ def correction(t, b2: float = 0.999):
 
 
 @functools.lru_cache(maxsize=4)
-def _drawn(seed: int) -> Array:
+def _drawn(seed: int) -> Floats:
     return np.random.default_rng(seed).standard_normal((60, 400))
 
 
 @functools.lru_cache(maxsize=4)
-def _met(seed: int) -> Array:
+def _met(seed: int) -> Floats:
     """(60, 600) the gradients of some weights in 60 updates of Adam at 0.003, batches of 32; none that is always 0."""
     data, model = handwriting().train, mlp(SIZES, seed=seed)
     seen: list[torch.Tensor] = []
@@ -137,8 +128,8 @@ def _met(seed: int) -> Array:
 class WarmupGain(Result):
     """lrs: (8,). losses[name]: (8, seeds) validation loss; name "none" or "warm-up". Partial results lack one."""
 
-    lrs: Array
-    losses: Mapping[str, Array]
+    lrs: Floats
+    losses: Mapping[str, Floats]
     warmup_steps: int
     method: str
 
@@ -211,7 +202,11 @@ def warmup_gain(
     """
     lrs, steps = np.geomspace(1e-3, 0.128, 8), batches_in(3, 32)
     fix = constant() if method == "Adam" else lambda t: correction(t + 1)
-    found: dict[str, Array] = {}
+    found: dict[str, Floats] = {}
+
+    def model(seed: int) -> nn.Module:
+        return mlp((64, *[32] * hidden, 10), seed=seed)
+
     for name in progress(("none", "warm-up")):
         plan = (
             cosine(steps)
@@ -222,8 +217,8 @@ def warmup_gain(
         def made(lr, plan=plan) -> Transform:
             return chain(adam(lr, B1), scale_by_schedule(fix), scale_by_schedule(plan))
 
-        sizes = (64, *[32] * hidden, 10)
-        runs = train(made, {"lr": lrs.tolist()}, range(seed, seed + seeds), epochs=3, batch=32, sizes=sizes)
+        each = range(seed, seed + seeds)
+        runs = grid(made, {"lr": lrs.tolist()}, each, handwriting(), model=model, epochs=3, batch=32)
         found = found | {name: final(runs, len(lrs))}
         preview(WarmupGain(lrs, found, warmup_steps, method))
     return WarmupGain(lrs, found, warmup_steps, method)
