@@ -9,19 +9,14 @@ from course_lib.grading.optimizers import check_adam, check_adamw
 from course_lib.grading.optimizers.conformance import UNKNOWN
 from tests.grading.optimizers.written import ADAM_CLASS, ADAMW_CLASS, CHECKS, SOURCES, written
 
+# The formula's own lines are edited in test_conformance: here is what is written otherwise, or stands around them.
 EDITS = [
     ("adam", "no bias correction", [(" / (1 - self.b1**self.t)", ""), (" / (1 - self.b2**self.t)", "")]),
-    ("adam", "bias correction of m alone", [(" / (1 - self.b2**self.t)", "")]),
-    ("adam", "bias correction of v alone", [(" / (1 - self.b1**self.t)", "")]),
-    ("adam", "bias correction without the power", [("**self.t", "")]),
-    ("adam", "b t in place of b^t", [("**self.t", " * self.t")]),
     ("adam", "eps inside the root", [("v.sqrt() + self.eps", "(v + self.eps).sqrt()")]),
-    ("adam", "missing root", [("v.sqrt()", "v")]),
     ("adam", "missing parentheses", [("(v.sqrt() + self.eps)", "v.sqrt() + self.eps")]),
     ("adam", "missing parentheses", [("self.lr * m / (v.sqrt() + self.eps)", "m * (self.lr / v.sqrt() + self.eps)")]),
     ("adam", "one square for a whole parameter", [("g**2", "(g**2).mean()")]),
     ("adam", "one square for a whole parameter", [("g**2", "g.norm() ** 2")]),
-    ("adam", "norm in place of the squares", [("g**2", "g.norm()")]),
     (
         "adam",
         "b1 used for both averages",
@@ -29,9 +24,6 @@ EDITS = [
     ),
     ("adam", "b1 used for both averages", [("= lr, b1, b2, eps", "= lr, b1, b1, eps")]),
     ("adam", "b2 used for both averages", [("= lr, b1, b2, eps", "= lr, b2, b2, eps")]),
-    ("adam", "b1 in both corrections", [("self.b2**self.t", "self.b1**self.t")]),
-    ("adam", "eps left out", [(" + self.eps)", ")")]),
-    ("adam", "eps as a floor", [("(v.sqrt() + self.eps)", "v.sqrt().clamp_min(self.eps)")]),
     ("adam", "t starts at 0", [("        self.t += 1\n", ""), ("def zero", "    self.t += 1\n\n    def zero")]),
     ("adam", "t starts at 2", [("self.t = 0", "self.t = 1")]),
     (
@@ -41,14 +33,8 @@ EDITS = [
     ),
     ("adam", "sign of the update", [("p -= ", "p += ")]),
     ("adam", "parameters never move", [("p -= ", "p = p - ")]),
-    ("adam", "lr left out", [("self.lr * m", "m")]),
     ("adam", "decoupled decay", [(" + self.decay * p\n", "\n"), ("p -= ", "p -= self.lr * self.decay * p + ")]),
-    ("adam", "weight decay ignored", [(" + self.decay * p\n", "\n")]),
     ("adam", "b1 and b2 exchanged", [("lr, b1, b2, eps, decay\n", "lr, b2, b1, eps, decay\n")]),
-    ("adam", "m squared in place of g", [("g**2", "self.m[i]**2")]),
-    ("adam", "gradient not squared", [("g**2", "g.abs()")]),
-    ("adam", "gradient not weighted by 1 - b1", [("(1 - self.b1) * g", "g")]),
-    ("adam", "square not weighted by 1 - b2", [("(1 - self.b2) * g**2", "g**2")]),
     (
         "adam",
         "corrected averages kept in the state",
@@ -99,8 +85,6 @@ EDITS = [
             ("self.eps)\n", "self.eps)\n            p *= 1 - self.lr * self.decay\n"),
         ],
     ),
-    ("adamw", "weight decay ignored", [("p *= 1 - self.lr * self.decay", "pass")]),
-    ("adamw", "sign of the decay", [("1 - self.lr * self.decay", "1 + self.lr * self.decay")]),
     ("transform", "eps added before the bias correction", [(" + eps * (1 - b2**t) ** 0.5)", " + eps)")]),
     (
         "transform",
@@ -110,7 +94,6 @@ EDITS = [
             (" * (1 - b2**t) ** 0.5)", " * (1 - b2**t))"),
         ],
     ),
-    ("transform", "sign of the update", [("[-scale", "[scale")]),
     (
         "transform",
         "returns the parameters, not the steps",
@@ -124,7 +107,6 @@ EDITS = [
     ("transform", "gradients changed", [("b1 * x + (1 - b1) * g ", "b1 * x + g.mul_(1 - b1) ")]),
     ("sgd", "momentum not accumulated", [("self.v[i].mul_(self.beta).add_(g)", "self.v[i] = g")]),
     ("sgd", "dampening", [("add_(g)", "add_(g, alpha=1 - self.beta)")]),
-    ("sgd", "velocity never decays", [(".mul_(self.beta)", "")]),
     (
         "sgd",
         "lr inside the velocity",
@@ -133,9 +115,7 @@ EDITS = [
             ("self.lr * self.v[i])", "self.v[i])"),
         ],
     ),
-    ("sgd", "look-ahead where there is none", [("self.lr * self.v[i]", "self.lr * (g + self.beta * self.v[i])")]),
     ("sgd", "sign of the update", [("p.sub_", "p.add_")]),
-    ("sgd", "beta on the gradient too", [(".mul_(self.beta).add_(g)", ".add_(g).mul_(self.beta)")]),
     (
         "sgd",
         "state shared between parameters",
@@ -168,7 +148,6 @@ EDITS = [
             ("self.v[i])", "(self.v[i] + self.decay * p))"),
         ],
     ),
-    ("sgd", "sign of the decay", [("alpha=self.decay", "alpha=-self.decay")]),
     ("sgd", "gradients changed", [("p.grad.add(", "p.grad.add_(")]),
     (
         "sgd",
@@ -188,9 +167,6 @@ EDITS = [
             ("v[i]))\n", "v[i]))\n            self.v[i].mul_(self.beta).add_(g)\n"),
         ],
     ),
-    ("nesterov", "look-ahead without beta", [("g + self.beta * self.v[i]", "g + self.v[i]")]),
-    ("nesterov", "look-ahead adds the velocity to itself", [("(g + self.beta", "(self.v[i] + self.beta")]),
-    ("nesterov", "gradient left out of the look-ahead", [("(g + self.beta * self.v[i])", "self.beta * self.v[i]")]),
     (
         "nesterov",
         "lr inside the velocity",
@@ -202,9 +178,6 @@ EDITS = [
             ("p.sub_(self.lr * (g + self.beta * self.v[i]))", "p.add_((1 + self.beta) * self.v[i] - self.beta * old)"),
         ],
     ),
-    ("rmsprop", "eps inside the root", [("np.sqrt(v) + eps", "np.sqrt(v + eps)")]),
-    ("rmsprop", "missing root", [("np.sqrt(v)", "v")]),
-    ("rmsprop", "b and 1 - b exchanged", [("alpha * v + (1 - alpha) *", "(1 - alpha) * v + alpha *")]),
     ("rmsprop", "v never decays", [("alpha * v + (1 - alpha) *", "v +")]),
     ("rmsprop", "state started anew at every step", [('{"v": v}', "{}")]),
     ("rmsprop", "square of the mean", [("np.square(g)\n", "g\n"), ("np.sqrt(v)", "np.abs(v)")]),
