@@ -43,15 +43,30 @@ def same(a: np.ndarray, b: np.ndarray, tolerance: float) -> bool:
     return bool((close | (a == b) | (np.isnan(a) & np.isnan(b))).all())
 
 
+def snapshot(thing: Any) -> Any:
+    """A copy of what `unchanged` looks at."""
+    if isinstance(thing, Mapping):
+        return {key: snapshot(value) for key, value in thing.items()}
+    if isinstance(thing, tuple | list):
+        return [snapshot(part) for part in thing]
+    if isinstance(thing, torch.Tensor):
+        return thing.detach().clone()
+    return thing.copy() if isinstance(thing, np.ndarray) else thing
+
+
 def unchanged(before: Any, after: Any) -> bool:
     """Whether an argument is what it was, looking into dicts, lists, arrays, tensors and numbers."""
     if isinstance(before, Mapping):
         return before.keys() == after.keys() and all(unchanged(before[k], after[k]) for k in before)
     if isinstance(before, tuple | list):
         return len(before) == len(after) and all(map(unchanged, before, after))
-    if isinstance(before, torch.Tensor | np.ndarray):
-        old, new = (x.numpy(force=True) if isinstance(x, torch.Tensor) else x for x in (before, after))
-        return np.array_equal(old, new, equal_nan=old.dtype.kind in "fc")
+    if isinstance(before, torch.Tensor):
+        same_shape = before.shape == after.shape
+        return same_shape and (
+            torch.equal(before, after) or bool(((before == after) | before.isnan() & after.isnan()).all())
+        )
+    if isinstance(before, np.ndarray):
+        return np.array_equal(before, after, equal_nan=before.dtype.kind in "fc")
     return not isinstance(before, int | float) or bool(before == after) or before != before
 
 

@@ -155,8 +155,8 @@ bill.reveal(int(steps.counts["heavy ball"][-1]))
 #
 # The diagram needs nothing but runs, so any optimizer can be put into it. `own_phase` takes a function
 # `(theta, velocity, grad, lr, beta)` that returns the new `theta` and `velocity`, arrays of shape (1,). (A class
-# `(params, lr, momentum)` with a `step` method, as in torch, will do too, or a function `(lr, beta)` that makes one
-# of `course_lib.optim`'s transforms.) It runs 288 settings and compares the rates with those of methods that it
+# `(params, lr, momentum)` with `step` and `zero_grad`, as in torch, will do too, or a function `(lr, beta)` that makes
+# one of `course_lib.optim`'s transforms.) It runs 288 settings and compares the rates with those of methods that it
 # knows. If your optimizer returns nothing, NaN or another shape, changes what it is given, or raises, the last line
 # of the error says so in a sentence.
 #

@@ -69,7 +69,7 @@ class Conformance:
             return self._say("not attempted", message)
         stream, runs = None, []
         try:
-            form = form_of(optimizer, self.defaults, self.fixed)
+            form = form_of(optimizer, tuple(self.defaults), () if self.defaults["decay"] else ("decay",), self.fixed)
             every = streams_for(self, tuple(sorted(settings.items())), form.free, form.decays, form.lr_moves)
             for stream in every:
                 try:

@@ -2,7 +2,9 @@
 
 A Transform, or a function that makes one; a class of (params, ...) with step and zero_grad, as in torch; a function
 step(theta, grad, state, ...) -> (theta, state) on one numpy array at a time, those three by position under any name,
-whose state is {} before the first step, or what it has for a default.
+whose state is {} before the first step, or what it has for a default; or one that has arrays for its state, with the
+gradient after them, (theta, velocity, grad, ...) -> (theta, velocity), which are 0 before the first step. If it takes
+t, that is 1 in the first step.
 """
 
 import copy
@@ -19,17 +21,19 @@ from course_lib.errors import ContractError, describe
 from course_lib.grading.blank import does_nothing
 from course_lib.grading.driver import Arrays
 from course_lib.grading.optimizers.contract import LrStays, NotAttempted, fill, legal, tensors, untouched
-from course_lib.grading.outputs import unchanged
+from course_lib.grading.outputs import snapshot, unchanged
 from course_lib.optim import Transform
 
 NAMES = {
     "lr": ("lr", "learning_rate", "eta"),
-    "beta": ("beta", "momentum", "mu"),
+    "beta": ("beta", "momentum", "mu", "b"),
     "b1": ("b1", "beta1", "beta_1"),
     "b2": ("b2", "beta2", "beta_2", "alpha", "rho"),
     "eps": ("eps", "epsilon"),
     "decay": ("decay", "weight_decay", "wd", "lam", "lambda_"),
 }
+
+GRADIENTS = ("grad", "g", "gradient")
 
 Hyper = Mapping[str, float]
 Step = Callable[[Arrays, float], Arrays]
@@ -45,30 +49,32 @@ class Form:
     lr_moves: bool = False
 
 
-def form_of(attempt: Any, defaults: Hyper, fixed: Mapping[str, Any]) -> Form:
-    """Which form this is, from its type and the names of its arguments: those of the defaults, and perhaps of `fixed`.
+def form_of(
+    attempt: Any, settings: tuple[str, ...], optional: tuple[str, ...] = (), fixed: Mapping[str, Any] | None = None
+) -> Form:
+    """Which form this is, from its type and the names of its arguments.
+
+    settings: what it must take, but for the `optional` of them. fixed: what it is given as well, if it takes that.
 
     Raises ContractError where it is none of the forms.
     """
     if isinstance(attempt, Transform):
         return Form(partial(start_transform, lambda hyper: attempt), free=False)
-    names = tuple(defaults)
     if not callable(attempt):
-        raise ContractError(f"The check needs your optimizer itself, and was given {describe(attempt)}.")
+        raise ContractError(f"Hand in your optimizer itself, not {describe(attempt)}.")
     if inspect.isclass(attempt) and not (callable(getattr(attempt, "step", None))):
         raise ContractError(f"Your class {attempt.__name__} has no method `step`.")
     try:
         parameters = inspect.signature(attempt).parameters
     except (TypeError, ValueError):
         raise ContractError(
-            "The check cannot read the names of your optimizer's arguments: hand in a Python function."
+            "The names of your optimizer's arguments cannot be read: hand in a Python function."
         ) from None
 
-    words = {name: next((n for n in aliases(name, names) if n in parameters), "") for name in names}
+    words = {name: next((n for n in aliases(name, settings) if n in parameters), "") for name in settings}
     if "betas" in parameters:
         words |= {"b1": "betas", "b2": "betas"}
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    optional = {"decay"} if not defaults["decay"] else set()
     missing = [name for name, word in words.items() if not word and name not in optional and not anything]
     words = {name: word or (name if anything else "") for name, word in words.items()}
     places = [
@@ -82,31 +88,35 @@ def form_of(attempt: Any, defaults: Hyper, fixed: Mapping[str, Any]) -> Form:
         required, initial = 3, places[2].default
     if any(p.kind is p.VAR_POSITIONAL for p in parameters.values()) and not required:
         required = 3
-    makers: dict[int, Callable] = {0: start_made, 1: start_class, 3: partial(start_function, initial)}
+    rows = [p.name for p in places[1:required] if p.name != "t"]
+    if len(rows) > 1 and rows[-1] in GRADIENTS:
+        makers: dict[int, Callable] = {required: partial(start_columns, rows[:-1], "t" in [p.name for p in places[1:]])}
+    else:
+        makers = {0: start_made, 1: start_class, 3: partial(start_function, initial)}
     if required not in makers:
         lacking = f", and none of these is {' or '.join(f'`{m}`' for m in missing)}" if missing else ""
         raise ContractError(
-            f"Hand in a Transform or its maker ({', '.join(names)}), a class (params, {names[0]}, ...), or a function "
-            f"step(theta, grad, state, {names[0]}, ...): yours takes ({', '.join(parameters)}){lacking}."
+            f"Hand in a Transform or its maker ({', '.join(settings)}), a class (params, {settings[0]}, ...), or a "
+            f"function step(theta, grad, state, {settings[0]}, ...): yours takes ({', '.join(parameters)}){lacking}."
         )
     if missing:
-        raise ContractError(
-            f"Your optimizer should take {' and '.join(f'`{m}`' for m in missing)}: the check sets it by name."
-        )
+        raise ContractError(f"Your optimizer should take {' and '.join(f'`{m}`' for m in missing)}: it is set by name.")
 
     def translate(hyper: Hyper) -> dict[str, Any]:
         given: dict[str, Any] = {words[n]: v for n, v in hyper.items() if words[n] not in ("", "betas")}
         if "betas" in parameters:
             given["betas"] = (hyper["b1"], hyper["b2"])
-        asked = {n: v for n, v in fixed.items() if n in parameters and n not in getattr(attempt, "keywords", {})}
+        asked = {
+            n: v for n, v in (fixed or {}).items() if n in parameters and n not in getattr(attempt, "keywords", {})
+        }
         return given | asked
 
-    make = lambda *args, hyper: attempt(*args, **translate(hyper))  # noqa: E731
-    return Form(partial(makers[required], make), decays=bool(words["decay"]), lr_moves=True)
+    make = lambda *args, hyper, **more: attempt(*args, **translate(hyper), **more)  # noqa: E731
+    return Form(partial(makers[required], make), decays=bool(words.get("decay")), lr_moves=True)
 
 
-def aliases(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    return (*NAMES[name], "beta") if name == "b2" and "b1" not in names else NAMES[name]
+def aliases(name: str, settings: tuple[str, ...]) -> tuple[str, ...]:
+    return (*NAMES[name], "beta") if name == "b2" and "b1" not in settings else NAMES[name]
 
 
 def may_be_state(parameter: inspect.Parameter) -> bool:
@@ -138,7 +148,7 @@ def start_transform(make: Callable[[Hyper], Any], params: Arrays, hyper: Hyper) 
         if lr != hyper["lr"]:
             current = transform(dict(hyper) | {"lr": lr})
         fill(buffers, grads)
-        kept = copy.deepcopy((state, theta))
+        kept = snapshot((state, theta))
         answer: Any = current.update(buffers, state, theta)
         if answer is ... or (answer is None and does_nothing(current.update)):
             raise NotAttempted
@@ -223,7 +233,31 @@ def start_function(initial: Any, make: Callable, params: Arrays, hyper: Hyper) -
                     "Your function changes theta in place, which belongs to the caller: return a new array.",
                     "parameters changed in place",
                 )
-            theta[i], states[i] = legal(answer[0], start, i, "parameter"), answer[1]
+            theta[i], states[i] = legal(answer[0], start, i, "new theta"), answer[1]
         return [p.copy() for p in theta]
 
     return step
+
+
+def start_columns(rows: list[str], counts: bool, make: Callable, params: Arrays, hyper: Hyper) -> Step:
+    """A function that has arrays for its state, as one with a state."""
+
+    def step(theta: np.ndarray, grad: np.ndarray, state: Any, *, hyper: Hyper) -> Any:
+        t, kept = state or (1, [np.zeros_like(theta) for _ in rows])
+        before = snapshot(kept)
+        answer = make(theta, *kept, grad, hyper=hyper, **({"t": t} if counts else {}))
+        if answer is None or answer is ...:
+            return answer
+        for name, old, new in zip(rows, before, kept, strict=True):
+            if not unchanged(old, new):
+                message = f"Your function changes `{name}` in place, which belongs to the caller: return a new array."
+                raise ContractError(message, "state changed in place")
+        if not isinstance(answer, tuple | list) or len(answer) != 1 + len(rows):
+            wanted = ", ".join(("theta", *rows))
+            raise ContractError(f"Your function should return ({wanted}), and returns {describe(answer)}.")
+        return answer[0], (
+            t + 1,
+            [legal(row, theta, 0, f"new {name}") for name, row in zip(rows, answer[1:], strict=True)],
+        )
+
+    return start_function(None, step, params, hyper)

@@ -1,11 +1,12 @@
 """The conformance suite for optimizers: it runs yours beside the course's, and names the mistake where they part.
 
-Each check takes an optimizer in any of three forms:
+Each check takes an optimizer in any of four forms:
 
 - a course_lib Transform, or a function (lr, ...) that makes one;
 - a class (params, lr, ...) with step() and zero_grad(), as in torch.optim, or a torch.optim class itself;
 - a function step(theta, grad, state, lr, ...) -> (theta, state) on one numpy array; state is {} before the first step,
-  or the function's default.
+  or the function's default;
+- the same with arrays for its state, (theta, velocity, grad, lr, ...) -> (theta, velocity), 0 at first.
 
 Settings are passed by name: lr; beta (or momentum); b1, b2 (or betas); eps; decay (or weight_decay), optional except
 for AdamW. A mistake is named only where your numbers are those of the mistake in every stream; two are named only where

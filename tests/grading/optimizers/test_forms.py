@@ -108,6 +108,23 @@ def adam_by_other_names(w, g, s, learning_rate, beta_1, beta_2, epsilon):
     return w - learning_rate * step, {"t": t, "m": m, "v": v}
 
 
+def sgd_by_columns(theta, velocity, grad, lr, beta):
+    velocity = beta * velocity + grad
+    return theta - lr * velocity, velocity
+
+
+def adagrad_by_columns(theta, total, grad, lr, eps):
+    total = total + grad**2
+    return theta - lr * grad / (np.sqrt(total) + eps), total
+
+
+def amsgrad_by_columns(theta, mean, square, peak, grad, t, lr, b1, b2, eps):
+    mean, square = b1 * mean + (1 - b1) * grad, b2 * square + (1 - b2) * grad**2
+    peak = np.maximum(peak, square)
+    step = mean / (1 - b1**t) / (np.sqrt(peak / (1 - b2**t)) + eps)
+    return [theta - lr * step, mean, square, peak]
+
+
 def adam_from_none(w, g, s=None, lr=1e-3, b1=0.9, b2=0.999, eps=1e-8):
     return adam_by_other_names(w, g, s or {}, lr, b1, b2, eps)
 
@@ -130,6 +147,11 @@ RIGHT = [
     ("sgd", sgd_from_none),
     ("sgd", lambda params, lr, beta: torch.optim.SGD(params, lr, beta, foreach=True)),
     ("sgd", lambda lr, beta, decay: optim.chain(optim.add_decay(decay), optim.sgd(lr, beta))),
+    ("sgd", sgd_by_columns),
+    ("adagrad", torch.optim.Adagrad),
+    ("adagrad", adagrad_by_columns),
+    ("amsgrad", partial(torch.optim.Adam, amsgrad=True)),
+    ("amsgrad", amsgrad_by_columns),
     ("nesterov", partial(optim.sgd)),
     ("nesterov", torch.optim.SGD),
     ("nesterov", partial(torch.optim.SGD, nesterov=True)),
@@ -227,7 +249,7 @@ class NoZeroGrad:
 
 
 BAD = [
-    (3.0, "needs your optimizer itself, and was given float 3.0"),
+    (3.0, "Hand in your optimizer itself, not float 3.0"),
     (dict, "Your class dict has no method `step`"),
     (returning(None), "returns nothing: is a `return` missing?"),
     (returning(np.zeros(3)), "should return (theta, state), and returns an array of shape (3,)"),
@@ -241,7 +263,7 @@ BAD = [
     (transform_returning(([torch.zeros(2)] * 2, ())), "The step for parameter 0 has shape (2,)"),
     (lambda lr, beta: 5, "should make a Transform(init, update), and makes int 5"),
     (NoZeroGrad, "has no method `zero_grad`"),
-    (lambda theta, grad, state, lr: (theta, state), "should take `beta`: the check sets it by name"),
+    (lambda theta, grad, state, lr: (theta, state), "should take `beta`: it is set by name"),
     (lambda theta, grad, lr, beta: theta, "Hand in a Transform or its maker"),
     (lambda theta, grad, nesterov=False, *, lr, beta: theta, "yours takes (theta, grad, nesterov, lr, beta)."),
     (lambda w, g, s, lr, gamma: (w, s), "yours takes (w, g, s, lr, gamma), and none of these is `beta`."),

@@ -211,6 +211,10 @@ class OwnNesterov:
             v.mul_(self.beta).add_(p.grad)
             p.sub_(self.lr * (p.grad + self.beta * v))
 
+    def zero_grad(self):
+        for p in self.params:
+            p.grad = None
+
 
 @pytest.mark.parametrize(
     ("optimizer", "known"),
@@ -290,23 +294,24 @@ class NoStep:
 @pytest.mark.parametrize(
     ("optimizer", "sentence"),
     [
-        (3, "optimizer must be a function of"),
-        (lambda a, b, c: None, r"got one of \(a, b, c\)"),
-        (lambda lr, beta: None, "your optimizer must be a Transform, got NoneType None"),
-        (NoStep, "has no step method"),
-        (lambda t, v, g, lr, beta: None, "returns nothing instead of"),
-        (lambda t, v, g, lr, beta: (t.sum(), v), r"makes theta a float64 instead of an array of shape \(1,\)"),
-        (lambda t, v, g, lr, beta: ([float(t[0])], v), "makes theta a list instead of"),
-        (lambda t, v, g, lr, beta: (t, v[None]), r"makes the velocity an array of shape \(1, 1\)"),
-        (lambda t, v, g, lr, beta: (t - lr * g, v * float("nan")), "returns NaN as its velocity"),
-        (torch.optim.Adam, "a class must take beta or momentum, and yours takes params, lr, betas"),
+        (3, "Hand in your optimizer itself, not int 3"),
+        (lambda a, b, c: None, r"yours takes \(a, b, c\)"),
+        (lambda lr, beta: None, "still to be written"),
+        (lambda lr, beta: 5, r"should make a Transform\(init, update\), and makes int 5"),
+        (NoStep, "has no method `step`"),
+        (lambda t, v, g, lr, beta: None, "returns nothing: is a `return` missing"),
+        (lambda t, v, g, lr, beta: t, r"should return \(theta, v\), and returns an array"),
+        (lambda t, v, g, lr, beta: (t.sum(), v), r"The new theta for parameter 0 has shape \(\)"),
+        (lambda t, v, g, lr, beta: ([float(t[0])], v), "should be an array of floats, and is a list of 1"),
+        (lambda t, v, g, lr, beta: (t, v[None]), r"The new v for parameter 0 has shape \(1, 1\)"),
+        (torch.optim.Adam, "should take `beta`"),
         (lambda t, v, g, lr, beta: (t * float("nan"), v), "returns NaN at step 1 .*lr="),
         (lambda t, v, g, lr, beta: t.no_such_thing, r"raised AttributeError: .* \(line .*no_such_thing"),
         (lambda t, v, g, lr, beta: t @ np.eye(3), r"raised ValueError: .* \(line .*np.eye"),
         (BadShapes, r"raised RuntimeError: .* \(line .*p.grad @ p"),
-        (spoils, "changes the gradient that it is given, from 1 to 2"),
-        (keeps_in_place, "changes the velocity that it is given, from 0 to 1"),
-        (moves_in_place, "changes theta that it is given, from 1 to"),
+        (spoils, "changes the gradients, which belong to the caller"),
+        (keeps_in_place, "changes `velocity` in place"),
+        (moves_in_place, "changes theta in place"),
     ],
 )
 def test_an_optimizer_that_misbehaves_is_told_so_in_a_sentence(optimizer, sentence):
