@@ -21,7 +21,7 @@ WAYS = [(name, mistake, i) for name, e in EXERCISES.items() for mistake in e.mis
 @pytest.mark.parametrize(("name", "mistake", "way"), WAYS, ids=lambda x: getattr(x, "name", x))
 def test_each_way_to_make_a_mistake_is_named(name, mistake, way):
     check, made = EXERCISES[name], mistake.ways[way]
-    verdict = check(made if callable(made) else check.edited(*made))
+    verdict = check(made if callable(made) else check.versions.edited(*made))
     assert (verdict.status, verdict.mistake) == ("wrong", mistake.name), verdict
     assert mistake.explanation in verdict.message
     assert verdict.evidence
@@ -30,9 +30,9 @@ def test_each_way_to_make_a_mistake_is_named(name, mistake, way):
 @pytest.mark.parametrize("name", EXERCISES)
 def test_the_reference_passes_and_is_the_oracle_s(name):
     check = EXERCISES[name]
-    assert check(check.edited()).passed
+    assert check(check.versions.edited()).passed
     if check.oracle is not None:
-        for case, right in zip(check.cases, check.right, strict=True):
+        for case, right in zip(check.cases, check.versions.right, strict=True):
             wanted = arrays(check.oracle(*case.arguments.values()), check.outputs)
             for mine, theirs in zip(right, wanted, strict=True):
                 np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)

@@ -1,6 +1,6 @@
 """The mistakes known by name in the optimizers that divide by a root, each as edits of its own source."""
 
-from course_lib.grading.exercise import Mistake
+from course_lib.grading.mistake import Mistake
 from course_lib.grading.mutate import Edit
 from course_lib.grading.optimizers.averages import MEAN, NOT_AVERAGED, NOT_KEPT, SQUARE, SQUARES, betas, started
 from course_lib.grading.optimizers.division import corrections, division

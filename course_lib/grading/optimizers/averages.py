@@ -1,6 +1,6 @@
 """The mistakes known by name in the running means of gradients and squares: edits of a rule's own lines."""
 
-from course_lib.grading.exercise import Mistake
+from course_lib.grading.mistake import Mistake
 
 M, V = "b1 * m + (1 - b1)", "b2 * v + (1 - b2)"
 KEPT, SQUARE = "b2 * v + ", "(1 - b2) * g * g"

@@ -15,7 +15,7 @@ import numpy as np
 from course_lib.errors import ContractError
 from course_lib.grading.blank import does_nothing
 from course_lib.grading.driver import GradientStream, drive
-from course_lib.grading.exercise import Mistake
+from course_lib.grading.mistake import Mistake
 from course_lib.grading.mutate import Edit, Overlap, mutate, source_of
 from course_lib.grading.optimizers.contract import LrStays, NotAttempted
 from course_lib.grading.optimizers.forms import Form, form_of

@@ -1,6 +1,6 @@
 """The mistakes known by name in the correction of averages and the division by a root: edits of a rule's own lines."""
 
-from course_lib.grading.exercise import Mistake
+from course_lib.grading.mistake import Mistake
 
 
 def corrections(v: str = "v", what: str = "v") -> tuple[Mistake, ...]:

@@ -1,6 +1,6 @@
 """The mistakes known by name in a velocity, and in Nesterov's look-ahead: edits of `course_lib.optim.sgd`."""
 
-from course_lib.grading.exercise import Mistake
+from course_lib.grading.mistake import Mistake
 from course_lib.grading.optimizers.shared import COUPLED_DECAY, FORGETS, SHARED, SKIPS, late
 
 LOOK = "g + beta * v if nesterov else v"

@@ -1,6 +1,6 @@
 """The mistakes known by name that any optimizer can have: most are edits of the driver."""
 
-from course_lib.grading.exercise import Mistake
+from course_lib.grading.mistake import Mistake
 from course_lib.grading.mutate import Edit
 
 NO_L2, NO_DECAY = (" + l2 * p", ""), (" - lr * decay * p", "")

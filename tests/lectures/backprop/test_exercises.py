@@ -142,7 +142,7 @@ TWO = {
     ),
     "layernorm: eps and mean path": (
         check_layernorm,
-        check_layernorm.edited((" - by_mean", ""), (" + eps", "")),
+        check_layernorm.versions.edited((" - by_mean", ""), (" + eps", "")),
     ),
     "layernorm: gamma and 1/std": (
         check_layernorm,

@@ -238,7 +238,7 @@ def test_of_two_mistakes_at_once_none_is_invented(check):
     named = 0
     for a, b in itertools.combinations(check.mistakes, 2):
         try:
-            wrong = check.edited(*a.ways[0], *b.ways[0])
+            wrong = check.versions.edited(*a.ways[0], *b.ways[0])
         except Overlap:
             continue
         verdict = check(wrong)
@@ -250,7 +250,7 @@ def test_of_two_mistakes_at_once_none_is_invented(check):
 
 @pytest.mark.parametrize("wrong", [("bad + 1", "bad + 2"), ("factor * lr", "lr - factor")])
 def test_a_mistake_without_a_name_gets_none(wrong):
-    assert check_plateau(check_plateau.edited(wrong)).mistake == ""
+    assert check_plateau(check_plateau.versions.edited(wrong)).mistake == ""
 
 
 @pytest.mark.parametrize("powers", [*itertools.product((-1, -0.5, 0, 0.5, 1, 2), repeat=2)])
