@@ -34,8 +34,8 @@ lecture: $(VENV)/developed      ## one lecture, its build, rules, tests and note
 	$(PYTEST) -q -m "not browser and not thorough" --dist loadscope $(NBVAL) \
 	    tests/lectures/$(TOPIC) notebooks/$(NAME).ipynb build/exercises/$(NAME).ipynb
 
-thorough: $(VENV)/developed     ## every claim over many seeds and under other arithmetic; both editions whole
-	$(BIN)/python -m tools.thorough
+thorough: $(VENV)/developed     ## every claim over many seeds and under other arithmetic; L=04 for one lecture
+	$(BIN)/python -m tools.thorough $(if $(L),--lecture $(L))
 
 checks: $(VENV)/developed       ## formatting, types, import contracts, house rules; seconds
 	$(BIN)/ruff check

@@ -1,1 +1,1 @@
-"""What builds and judges the notebooks: `python -m tools.notebooks`, `python -m tools.lint`, and two pytest plugins."""
+"""What builds and judges the notebooks: `tools.notebooks`, `tools.lint`, `tools.thorough`, and pytest plugins."""
