@@ -12,6 +12,7 @@ One file a lecture, `data/interview/NN_topic.toml`:
     answer = ["a point that a strong answer makes", "another"]
     wrong_turns = ["a common mistake"]
     follow_ups = ["what to ask next"]
+    measured = ["what the course's own runs showed"]    # optional: no interviewer has those runs
     evidence = { call = "chain_shrinkage(depth=20)", expect = "result.largest_ratio <= 0.25" }
 
 `call` is a Python expression over the public names of the lecture (`course_lib.lectures.backprop`, and those in
@@ -32,6 +33,7 @@ from typing import Any
 LEVELS = ("easy", "medium", "hard")
 LISTS = ("answer", "wrong_turns", "follow_ups")
 FIELDS = ("id", "level", "prompt", *LISTS, "evidence")
+OPTIONAL = ("measured",)
 
 
 class QuestionError(ValueError):
@@ -52,6 +54,7 @@ class Question:
     expect: str
     lecture: str
     modules: tuple[str, ...]
+    measured: tuple[str, ...] = ()
 
 
 def folder() -> Path:
@@ -128,13 +131,15 @@ def question_of(table: dict, place: str, lecture: str, modules: tuple[str, ...])
         if field not in table:
             raise QuestionError(f"{place}: {field} is missing; a question has {', '.join(FIELDS)}")
     for field in table:
-        if field not in FIELDS:
-            raise QuestionError(f"{place}: {field} is no field of a question; those are {', '.join(FIELDS)}")
+        if field not in FIELDS + OPTIONAL:
+            legal = ", ".join(FIELDS + OPTIONAL)
+            raise QuestionError(f"{place}: {field} is not a field of a question; those are {legal}")
     slug = isinstance(table["id"], str) and re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", table["id"])
     demand(bool(slug), "id", "lower-case words joined by -", table["id"])
     demand(table["level"] in LEVELS, "level", f"one of {', '.join(LEVELS)}", table["level"])
     demand(filled(table["prompt"]), "prompt", "a text", table["prompt"])
-    for field in LISTS:
+    lists = [field for field in (*LISTS, *OPTIONAL) if field in table]
+    for field in lists:
         points = table[field]
         demand(
             isinstance(points, list) and bool(points) and all(map(filled, points)),
@@ -147,7 +152,7 @@ def question_of(table: dict, place: str, lecture: str, modules: tuple[str, ...])
     demand(legal, "evidence", "a table of call and expect", evidence)
     for part, source in evidence.items():
         demand(filled(source) and is_expression(source), f"evidence.{part}", "a Python expression", source)
-    points = {field: tuple(table[field]) for field in LISTS}
+    points = {field: tuple(table[field]) for field in lists}
     return Question(
         table["id"], table["level"], table["prompt"].strip(), **points, **evidence, lecture=lecture, modules=modules
     )
@@ -215,6 +220,7 @@ def render(questions: Iterable[Question]) -> str:
             bullets("A strong answer says", question.answer),
             bullets("Common wrong turns", question.wrong_turns),
             bullets("Follow-ups, left open on purpose", question.follow_ups),
+            *([bullets("Measured in this course", question.measured)] if question.measured else []),
             f"**Evidence.** `{question.call.strip()}` satisfies `{question.expect.strip()}`.",
         ]
         folded = ["<details>", "<summary>Answer</summary>", *answer, "</details>"]

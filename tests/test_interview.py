@@ -1,5 +1,6 @@
 """The interview bank: every question is well formed and its evidence true; a broken file gets one sentence."""
 
+import re
 import sys
 from types import ModuleType
 
@@ -45,6 +46,14 @@ def test_every_lecture_has_eight_questions_of_every_level(lecture):
     assert {question.level for question in asked} == set(interview.LEVELS)
 
 
+@pytest.mark.parametrize("question", BANK, ids=[question.id for question in BANK])
+def test_what_the_course_measured_is_marked_as_such(question):
+    points = (*question.answer, *question.wrong_turns, *question.follow_ups)
+    assert not [
+        point for point in points if re.search(r"(?i)measured here|on the digits|th(is|e) (course|lecture)", point)
+    ]
+
+
 def test_a_good_file_gives_its_questions():
     (question,) = parse(GOOD, "07_trial.toml")
     assert (question.id, question.level, question.lecture) == ("trial-first", "easy", "07_trial")
@@ -71,7 +80,7 @@ BROKEN = {
         instead("level", "# level"),
         r"question 1 \(trial-first\): level is missing; a question has id, ",
     ),
-    "an unknown field": (instead("level", 'hint = "x"\nlevel'), "hint is no field of a question; those are id, "),
+    "an unknown field": (instead("level", 'hint = "x"\nlevel'), "hint is not a field of a question; those are id, "),
     "a bad level": (instead('"easy"', '"simple"'), "level must be one of easy, medium, hard, got 'simple'"),
     "a level that is a list": (instead('"easy"', '["easy"]'), "level must be one of easy, medium, hard, got "),
     "a bad id": (instead("trial-first", "Trial first"), "id must be lower-case words joined by -, got 'Trial first'"),
@@ -80,6 +89,10 @@ BROKEN = {
     "no list": (instead('["no"]', '"no"'), "wrong_turns must be a list of texts, at least one, got 'no'"),
     "an empty list": (instead('["no"]', "[]"), r"wrong_turns must be a list of texts, at least one, got \[\]"),
     "an empty point": (instead('["no"]', '[""]'), r"wrong_turns must be a list of texts, at least one, got \[''\]"),
+    "nothing measured": (
+        instead("follow_ups", "measured = []\nfollow_ups"),
+        "measured must be a list of texts, at least",
+    ),
     "half the evidence": (instead(', expect = "result == 2"', ""), "evidence must be a table of call and expect, got "),
     "evidence that does not parse": (instead("halve(4)", "halve(4"), "evidence.call must be a Python expression, got"),
     "evidence that is a statement": (instead("result == 2", "a = 2"), "evidence.expect must be a Python expression"),
@@ -150,6 +163,12 @@ def test_the_page_folds_answers_and_keeps_formulas():
     assert "**Evidence.** `halve(4)` satisfies `result == 2`." in page
     assert "**Follow-ups, left open on purpose**\n\n- why?" in page
     assert page.count("<details>") == page.count("</details>") == 1
+
+
+def test_the_page_shows_what_the_course_measured_below_the_answer():
+    page = render(parse(instead("follow_ups", 'measured = ["half of 4 is 2"]\nfollow_ups'), "07_trial.toml"))
+    assert "**Measured in this course**\n\n- half of 4 is 2\n\n**Evidence.**" in page
+    assert "Measured" not in render(parse(GOOD, "07_trial.toml"))
 
 
 def test_the_notebook_shows_the_bank_of_its_lecture(tmp_path, monkeypatch):
