@@ -132,8 +132,8 @@ def question_of(table: dict, place: str, lecture: str, modules: tuple[str, ...])
             raise QuestionError(f"{place}: {field} is missing; a question has {', '.join(FIELDS)}")
     for field in table:
         if field not in FIELDS + OPTIONAL:
-            legal = ", ".join(FIELDS + OPTIONAL)
-            raise QuestionError(f"{place}: {field} is not a field of a question; those are {legal}")
+            known = ", ".join(FIELDS + OPTIONAL)
+            raise QuestionError(f"{place}: {field} is not a field of a question; those are {known}")
     slug = isinstance(table["id"], str) and re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", table["id"])
     demand(bool(slug), "id", "lower-case words joined by -", table["id"])
     demand(table["level"] in LEVELS, "level", f"one of {', '.join(LEVELS)}", table["level"])
