@@ -47,7 +47,7 @@ def latencies() -> Iterator[tuple[str, list[float]]]:
     from playwright.sync_api import sync_playwright
 
     cells = ["from course_lib.widgets import explore\nfrom tests.lectures.test_explorables import PAIRS"]
-    cells += [f"explore(*PAIRS[{name!r}])" for name in LIVE]
+    cells += [f"explore(PAIRS[{name!r}][0])" for name in LIVE]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         write_notebook(Path(folder) / "bench.ipynb", *cells)
         with jupyterlab(Path(folder), python_path=Path(__file__).parents[1]) as url:

@@ -27,6 +27,7 @@ def sgd(lr: Hyper, beta: Hyper = 0.0, *, nesterov: bool = False, dampening: Hype
 
     Raises ValueError also where Nesterov is asked for without momentum or with dampening.
 
+    >>> import torch
     >>> opt, p = sgd(lr=0.5), [torch.tensor([2.0])]
     >>> opt.update([torch.tensor([1.0])], opt.init(p), p)[0]
     [tensor([-0.5000])]

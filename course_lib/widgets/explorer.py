@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_type_hints
 import ipywidgets as w
 
 from course_lib.ranges import controls_of
-from course_lib.widgets.canvas import SIZE, Draw, LivePicture
+from course_lib.widgets.canvas import LivePicture
 from course_lib.widgets.sliders import control_widget, rounded, same_notch
 
 T = TypeVar("T")
@@ -36,11 +36,10 @@ class Explorer(w.VBox):
     runs at once and returns when the picture is there; `result` is what the picture shows.
     """
 
-    def __init__(
-        self, experiment: Callable, draw: Draw | None = None, size: tuple[float, float] | None = None, **fixed: Any
-    ):
-        drawn: Any = get_type_hints(experiment).get("return")
-        inches: tuple[float, float] = size if size else getattr(drawn, "size", SIZE)
+    def __init__(self, experiment: Callable, **fixed: Any):
+        kind: Any = get_type_hints(experiment).get("return")
+        if not hasattr(kind, "draw"):
+            raise TypeError(f"explore: {experiment.__name__} must be annotated with the Result that it returns")
         parameters = inspect.signature(experiment).parameters
         if unknown := [name for name in fixed if name not in parameters]:
             raise TypeError(f"explore: {experiment.__name__} takes no {unknown[0]!r}; it takes {', '.join(parameters)}")
@@ -57,7 +56,7 @@ class Explorer(w.VBox):
         self._unfinished = False  # whether the picture is of a part of a run
         self._by_hand = True
 
-        self.picture, self.call = LivePicture(draw or drawn.draw, inches), w.HTML()
+        self.picture, self.call = LivePicture(kind.draw, kind.size), w.HTML()
         self.reading = w.HTML(layout={"min_height": "4.5em", "max_width": "26em", "overflow": "auto"})
         self.bar = w.FloatProgress(value=0.0, min=0.0, max=1.0, layout={"width": "12em", "visibility": "hidden"})
         self.stop = w.Button(description="Stop", icon="stop", layout={"width": "6em", "visibility": "hidden"})
@@ -226,11 +225,11 @@ class Explorer(w.VBox):
         return bundle | still, shown
 
 
-def explore(
-    experiment: Callable, draw: Draw | None = None, size: tuple[float, float] | None = None, **fixed: Any
-) -> Explorer:
+def explore(experiment: Callable, **fixed: Any) -> Explorer:
     """Show `experiment` with a control for each of its declared parameters but those in `fixed`.
 
-    Raises TypeError if `fixed` names a parameter that the experiment does not have.
+    The experiment is annotated with the `Result` that it returns, which says how it is drawn.
+
+    Raises TypeError if it is not, and if `fixed` names a parameter that the experiment does not have.
     """
-    return Explorer(experiment, draw, size, **fixed)
+    return Explorer(experiment, **fixed)

@@ -244,7 +244,7 @@ def test_a_hyper_parameter_that_is_no_number_is_refused(value):
         sgd(value)
 
 
-PARTS = {"apply_steps", "chain", "negate", "orthogonalize", "partition", "in_dtype"}
+PARTS = {"apply_steps", "chain", "negate", "orthogonalize", "partition", "in_dtype", "landing"}
 PARTS |= {"elementwise", "on_numbers", "steps_on", "where", "maximum", "sign", "root"}
 
 

@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 from matplotlib.figure import Figure
 
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
+from course_lib.results import Result
 
 
 @dataclass(frozen=True)
-class Swing:
+class Swing(Result):
     """xs, ys: the points of a damped swing."""
 
     xs: list[float]
@@ -20,6 +21,19 @@ class Swing:
 
     def summary(self) -> str:
         return f"damping {self.damping:g}, ends at {self.ys[-1]:.3f} < 1"
+
+    def draw(self, figure: Figure):
+        ax = figure.subplots()
+        ax.set(xlabel="time [s]", ylabel="angle [rad]", xlim=(0, 20), ylim=(-1.1, 1.1))
+        (line,) = ax.plot([], [], label="angle")
+        ax.legend(loc="upper right")
+
+        def redraw(result: Swing):
+            line.set_data(result.xs, result.ys)
+            return [line]
+
+        redraw(self)
+        return redraw
 
 
 @experiment
@@ -36,20 +50,6 @@ def swing(
     wave, sign = (math.cos if shape == "cosine" else math.sin), -1 if flip else 1
     xs = [20 * k / (points - 1) for k in range(points)]
     return Swing(xs, [sign * math.exp(-damping * x) * wave(x + phase) for x in xs], damping)
-
-
-def draw_swing(result: Swing, figure: Figure):
-    ax = figure.subplots()
-    ax.set(xlabel="time [s]", ylabel="angle [rad]", xlim=(0, 20), ylim=(-1.1, 1.1))
-    (line,) = ax.plot([], [], label="angle")
-    ax.legend(loc="upper right")
-
-    def redraw(result: Swing):
-        line.set_data(result.xs, result.ys)
-        return [line]
-
-    redraw(result)
-    return redraw
 
 
 @experiment

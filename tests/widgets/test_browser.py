@@ -80,7 +80,7 @@ def ink(png: bytes, box: dict) -> float:
 
 
 def test_a_dragged_slider_changes_the_picture_and_nothing_flickers_or_jumps(page, lab, folder, complaints):
-    write_notebook(folder / "drag.ipynb", SETUP, "explore(swing, draw_swing)", "'below'")
+    write_notebook(folder / "drag.ipynb", SETUP, "explore(swing)", "'below'")
     run_all(page, lab, "drag.ipynb")
     picture, handle = page.locator("img.widget-image"), page.locator(".noUi-handle").first
     expect(picture).to_be_visible()
@@ -101,7 +101,7 @@ def test_a_dragged_slider_changes_the_picture_and_nothing_flickers_or_jumps(page
 
 
 def test_a_slow_experiment_leaves_the_page_alive_and_can_be_stopped(page, lab, folder, complaints):
-    write_notebook(folder / "slow.ipynb", SETUP, "explorer = explore(slow_swing, draw_swing)", "explorer")
+    write_notebook(folder / "slow.ipynb", SETUP, "explorer = explore(slow_swing)", "explorer")
     run_all(page, lab, "slow.ipynb")
     damping, delay = page.locator(".noUi-handle").nth(0), page.locator(".noUi-handle").nth(1)
     stop = page.get_by_role("button", name="Stop")
@@ -118,7 +118,7 @@ def test_a_slow_experiment_leaves_the_page_alive_and_can_be_stopped(page, lab, f
 
 
 def test_an_experiment_that_shows_itself_is_seen_as_it_runs_and_stop_keeps_what_there_is(page, lab, folder, complaints):
-    write_notebook(folder / "gradual.ipynb", SETUP, "explorer = explore(gradual_swing, draw_swing)", "explorer")
+    write_notebook(folder / "gradual.ipynb", SETUP, "explorer = explore(gradual_swing)", "explorer")
     run_all(page, lab, "gradual.ipynb")
     picture, stop = page.locator("img.widget-image"), page.get_by_role("button", name="Stop")
     drag(page, page.locator(".noUi-handle").nth(1), 120)
@@ -181,7 +181,7 @@ def test_a_lecture_runs_from_top_to_bottom_and_its_first_slider_moves_the_pictur
 
 def test_without_a_front_end_lab_shows_the_still_picture(page, lab, folder, complaints):
     """A reopened notebook whose kernel is gone: the stored picture stands in for the widget."""
-    path = write_notebook(folder / "still.ipynb", SETUP, "explore(swing, draw_swing)")
+    path = write_notebook(folder / "still.ipynb", SETUP, "explore(swing)")
     subprocess.run([sys.executable, "-m", "jupyter", "execute", "--inplace", path], check=True, capture_output=True)
     notebook = nbformat.read(path, as_version=4)
     for output in notebook.cells[1].outputs:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from course_lib.widgets import explore, picture
+from course_lib.widgets import explore
 from course_lib.widgets.canvas import Canvas, png
 from course_lib.widgets.explorer import SHOW_EVERY
 from course_lib.widgets.sliders import geometric
-from tests.widgets.sample import draw_swing, gradual_swing, slow_swing, swing
+from tests.widgets.sample import Swing, gradual_swing, slow_swing, swing
 
 
 def pixels(data: bytes) -> np.ndarray:
@@ -28,15 +28,15 @@ def test_png_is_lossless():
 
 
 def test_a_redrawn_picture_equals_a_fresh_one():
-    canvas = Canvas(draw_swing)
+    canvas = Canvas(Swing.draw)
     for damping in (0.1, 0.7, 0.02):
-        again, fresh = canvas.render(swing(damping)), Canvas(draw_swing).render(swing(damping))
+        again, fresh = canvas.render(swing(damping)), Canvas(Swing.draw).render(swing(damping))
         assert (pixels(again) == pixels(fresh)).all()
 
 
 def test_a_plot_that_returns_none_is_drawn_whole():
     def draw(result, figure):
-        inner = draw_swing(result, figure)
+        inner = result.draw(figure)
         ax = figure.axes[0]
         ax.tick_params(labelleft=False)  # the layout must not depend on which result came first
 
@@ -53,7 +53,7 @@ def test_a_plot_that_returns_none_is_drawn_whole():
 
 
 def test_a_curve_never_runs_through_the_legend():
-    canvas = Canvas(draw_swing)
+    canvas = Canvas(Swing.draw)
     box = None
     for phase in (0.0, 3.0):
         image = pixels(canvas.render(swing(0.01, phase)))
@@ -65,12 +65,12 @@ def test_a_curve_never_runs_through_the_legend():
 
 def test_drawing_leaves_the_global_settings_alone():
     before = dict(mpl.rcParams)
-    Canvas(draw_swing).render(swing())
+    Canvas(Swing.draw).render(swing())
     assert dict(mpl.rcParams) == before
 
 
 def test_controls_follow_the_signature():
-    explorer = explore(swing, draw_swing, phase=1.0)
+    explorer = explore(swing, phase=1.0)
     assert list(explorer.controls) == ["damping", "points", "shape", "flip"]
     assert (
         explorer.call.value.count("swing(phase=1.0, damping=0.1, points=200, shape=&#x27;cosine&#x27;, flip=False)")
@@ -79,7 +79,7 @@ def test_controls_follow_the_signature():
 
 
 def test_moving_a_control_shows_a_new_result():
-    explorer = explore(swing, draw_swing)
+    explorer = explore(swing)
     before = explorer.picture.value
     explorer.controls["damping"].value = 0.5
     assert explorer.result.damping == 0.5
@@ -88,14 +88,14 @@ def test_moving_a_control_shows_a_new_result():
 
 
 def test_the_call_shown_is_the_call_that_ran():
-    explorer = explore(swing, draw_swing)
+    explorer = explore(swing)
     explorer.controls["damping"].value = 0.123456
     assert explorer.result.damping == 0.123
     assert "damping=0.123," in explorer.call.value
 
 
 def test_a_value_that_the_front_end_rounds_to_a_position_is_no_movement():
-    explorer = explore(swing, draw_swing)
+    explorer = explore(swing)
     for damping in (0.1, 0.1234):
         explorer.set(damping=damping)
         slider = explorer.controls["damping"]
@@ -108,7 +108,7 @@ def test_a_value_that_the_front_end_rounds_to_a_position_is_no_movement():
 
 
 def test_set_keeps_values_exact_and_refuses_bad_ones():
-    explorer = explore(swing, draw_swing)
+    explorer = explore(swing)
     explorer.set(damping=0.123456, shape="sine")
     assert explorer.result.damping == 0.123456
     assert explorer.controls["shape"].value == "sine"
@@ -121,7 +121,15 @@ def test_set_keeps_values_exact_and_refuses_bad_ones():
 
 def test_fixed_must_name_a_parameter():
     with pytest.raises(TypeError, match="swing takes no 'speed'"):
-        explore(swing, draw_swing, speed=3)
+        explore(swing, speed=3)
+
+
+def test_an_experiment_that_does_not_say_what_it_returns_is_refused():
+    def silent(damping=0.1):
+        return swing(damping)
+
+    with pytest.raises(TypeError, match="silent must be annotated with the Result that it returns"):
+        explore(silent)
 
 
 def test_recent_results_are_remembered():
@@ -131,15 +139,15 @@ def test_recent_results_are_remembered():
         runs.append(damping)
         return swing(damping)
 
-    counted.__annotations__ = {"damping": swing.__wrapped__.__annotations__["damping"]}
-    explorer = explore(counted, draw_swing)
+    counted.__annotations__ = {name: swing.__wrapped__.__annotations__[name] for name in ("damping", "return")}
+    explorer = explore(counted)
     for damping in (0.2, 0.3, 0.2, 0.3, 0.1):
         explorer.set(damping=damping)
     assert runs == [0.1, 0.2, 0.3]
 
 
 def test_an_error_is_one_sentence_in_place_and_the_picture_stays():
-    explorer = explore(slow_swing, draw_swing, delay=0.0)
+    explorer = explore(slow_swing, delay=0.0)
     before = explorer.picture.value
 
     async def move():
@@ -152,7 +160,7 @@ def test_an_error_is_one_sentence_in_place_and_the_picture_stays():
 
 
 def test_of_many_slow_settings_the_latest_wins():
-    explorer = explore(slow_swing, draw_swing, delay=0.3)
+    explorer = explore(slow_swing, delay=0.3)
 
     async def drag():
         for damping in (0.2, 0.3, 0.4):
@@ -168,7 +176,7 @@ def test_of_many_slow_settings_the_latest_wins():
 
 
 def test_stop_ends_a_slow_run_and_says_so():
-    explorer = explore(slow_swing, draw_swing, delay=0.5)
+    explorer = explore(slow_swing, delay=0.5)
 
     async def stop():
         explorer.controls["damping"].value = 0.9
@@ -183,7 +191,7 @@ def test_stop_ends_a_slow_run_and_says_so():
 
 
 def test_a_run_that_shows_itself_is_drawn_as_it_comes_and_ends_whole():
-    explorer = explore(gradual_swing, draw_swing, delay=1.0)
+    explorer = explore(gradual_swing, delay=1.0)
     lengths, pictures, began = [], set(), time.monotonic()
 
     async def watch():
@@ -202,7 +210,7 @@ def test_a_run_that_shows_itself_is_drawn_as_it_comes_and_ends_whole():
 
 
 def test_stop_leaves_what_is_known():
-    explorer = explore(gradual_swing, draw_swing, delay=2.0)
+    explorer = explore(gradual_swing, delay=2.0)
 
     async def stop():
         explorer.controls["damping"].value = 0.9
@@ -230,16 +238,11 @@ def test_stop_leaves_what_is_known():
 
 
 def test_without_a_front_end_there_is_a_picture_and_a_sentence():
-    explorer = explore(swing, draw_swing)
+    explorer = explore(swing)
     data, metadata = explorer._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in data
     assert data["text/plain"] == explorer.result.summary() == metadata["image/png"]["alt"]
     assert pixels(base64.b64decode(data["image/png"])).shape == (680, 1400, 3)
-
-
-def test_a_still_picture_has_alternative_text():
-    still = picture(swing(), draw_swing)
-    assert still.alt == swing().summary()
 
 
 def test_geometric_covers_the_range_without_repeats():
