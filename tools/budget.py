@@ -26,8 +26,6 @@ from tools import loopback
 
 NOTEBOOK, TESTS, MEGABYTES = 30.0, 20.0, 2048.0
 SLACK = 1.5
-ABOVE = {"tests/lectures/adaptive": 75.0, "tests/lectures/learning_rate": 45.0}
-"""Lectures that promise more than the rest, until they are cut: numbers that only shrink."""
 REFERENCE = 0.19  # seconds that `calibrate` takes on the reference machine
 FRESH = 30.0  # seconds for which a calibration counts
 
@@ -68,11 +66,11 @@ def lecture_of(path: Path) -> str | None:
 
 
 def promised(name: str) -> float:
-    return ABOVE.get(name, NOTEBOOK if name.endswith(".ipynb") else TESTS)
+    return NOTEBOOK if name.endswith(".ipynb") else TESTS
 
 
 def problems(name: str, seconds: float, megabytes: float) -> list[str]:
-    """What oversteps, a sentence each; and a lecture in `ABOVE` that keeps the promise of all."""
+    """What oversteps, a sentence each."""
     found = []
     if seconds > SLACK * promised(name):
         found.append(
