@@ -45,7 +45,7 @@ def test_a_suggestion_is_that_of_the_range_test_on_this_start_and_these_batches(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", [64, 256])
+@pytest.mark.parametrize("batch", [pytest.param(64, marks=pytest.mark.thorough), 256])
 @pytest.mark.parametrize("seed", [100])
 def test_the_finder_s_regret(batch, seed):
     canvas, pictures = Canvas(FinderTrial.draw), []
