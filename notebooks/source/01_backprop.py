@@ -2,10 +2,10 @@
 # # 1  Backpropagation
 #
 # A *network* is a function with adjustable numbers, its *parameters*, computed in stages, its *layers*. The *loss* is
-# one number that says how wrong its answers are. Training it means asking, for each parameter: if you rise a little,
-# does the loss rise or fall, and how fast? A model has millions of parameters and is asked thousands of times. This
-# lecture builds the machine that answers, first on single numbers, then on arrays, and finds out what an answer
-# costs, when it can be trusted, and what happens to it on the way down a deep stack of layers.
+# one number that says how wrong its answers are. Training asks, for every parameter: if it increases slightly, does the
+# loss go up or down, and how fast? A model has millions of parameters, and the question is asked again at each of
+# thousands of steps. This lecture builds the machine that answers, first on single numbers, then on arrays, and finds
+# out what an answer costs, when it can be trusted, and what happens to it on the way down a deep stack of layers.
 #
 # You need calculus (derivatives, the chain rule) and Python. In section 1.9 the machine reads real handwritten
 # digits.
@@ -33,9 +33,9 @@ from course_lib.widgets import Curve, claim, explore, predict, questions
 # $$\frac{\partial d}{\partial a} = b, \qquad \frac{\partial d}{\partial b} = a, \qquad
 # \frac{\partial L}{\partial d} = 1, \qquad \frac{\partial L}{\partial c} = 1 .$$
 #
-# The chain rule multiplies slopes along the way: $\partial L / \partial a = (\partial L / \partial d)\,
-# (\partial d / \partial a)$. The number $\partial L / \partial v$ is called the gradient of $v$, for inputs and
-# intermediate results alike.
+# The chain rule multiplies slopes along the way: $\partial L / \partial a = (\partial L / \partial d)\, (\partial d /
+# \partial a)$. We call $\partial L / \partial v$ the gradient with respect to $v$ or, for short, $v$'s gradient, for
+# inputs and intermediate results alike.
 
 # %% tags=["predict"]
 steepest = predict("a, b or c: which one, raised by 0.001, changes L = a*b + c the most?", Choice(("a", "b", "c")))
@@ -121,10 +121,11 @@ x.grad, len(y.ancestry())
 # Two edges of slope 2 and one of slope $-1.5$: the gradient is $2 + 2 - 1.5 = 2.5$. Gradients *accumulate*: that is
 # what the `+=` in `send` is for, and forgetting it is the classic mistake of a first engine.
 #
-# Sixty doublings have $2^{60} \approx 10^{18}$ paths, and `send` walks each one; at ten million a second it would
-# need 3,600 years. `Value.backward` visits each *number* once, and there are 61. It only has to wait with a number
-# until everything made from it has reported. And since a number is always made after its parents, the order of
-# making, backwards, is such an order: `backward` is two short loops in `course_lib/autograd/scalar.py`.
+# Sixty doublings have $2^{60} \approx 10^{18}$ paths, and `send` walks each one; at ten million a second it would need
+# 3,600 years. `Value.backward` visits each *number* once, and there are 61. The only rule is that a number may not pass
+# its gradient on until every number computed from it has delivered its share. A number is always made after its
+# parents, so the order of creation, reversed, obeys it: `backward` is two short loops in
+# `course_lib/autograd/scalar.py`.
 
 # %% tags=["check"]
 twice = lab.expression_graph("a*a + a*b", a=2.0, b=-1.5).grads()
@@ -146,9 +147,8 @@ agreement = lab.torch_agreement(200)
 agreement.summary()
 
 # %% [markdown]
-# Not zero: the two add and multiply in a different order here and there, and float64, with its 16 digits, rounds each
-# result to about $10^{-16}$ of itself. But nothing like $10^{-8}$ either. A wrong derivative would show in the first
-# digit.
+# Not zero: the two add and multiply in a different order in places, and float64, with its 16 digits, rounds each result
+# to about $10^{-16}$ of itself. But nothing like $10^{-8}$ either. A wrong derivative would show in the first digit.
 
 # %% tags=["check"]
 worst = max(lab.torch_agreement(50, seed=seed).worst for seed in range(4))
@@ -215,9 +215,9 @@ kink
 explore(lab.where_trap)
 
 # %% [markdown]
-# At the kink the chord has slope $\tfrac12$ for every $h$: neither 0 nor 1, and no step cures it. A gradient check
-# that fails by exactly a half of something, at a point with a ReLU in it, has found a kink and no bug: move the
-# point.
+# At the kink the chord has slope $\tfrac12$ for every $h$: neither 0 nor 1, and no step cures it. Within $h$ of a kink
+# the check is off by anything from 0 to half of the jump. So when it fails at a ReLU, move the point or shrink $h$: a
+# kink's error goes away, a bug's stays.
 #
 # The second is nastier. The values are finite everywhere, and half of the gradients are NaN ("not a number": the
 # marks on the lower edge), because $0 \cdot \infty$ is NaN, and $0 \cdot \text{NaN}$ is NaN as well. Tick `guarded`:
@@ -225,8 +225,9 @@ explore(lab.where_trap)
 # `where(x > 0, sqrt(safe), 0)` with `safe = where(x > 0, x, 1)`. The first lines below show that torch needs this
 # double `where` too.
 #
-# In torch you would not write the gradient check yourself. `torch.autograd.gradcheck` compares any function's
-# gradient with central differences, in float64. Here it meets a hand-written backward with a wrong factor.
+# In torch you would not write the gradient check yourself. `torch.autograd.gradcheck` compares any function's gradient
+# with central differences; give it float64, since it converts nothing. Its tolerances (`atol` 1e-5, `rtol` 1e-3) are
+# far laxer than the ten digits of 1.4. Here it meets a hand-written backward with a wrong factor.
 
 
 # %% tags=["build"]
@@ -275,14 +276,15 @@ price
 explore(lab.gradient_cost)
 
 # %% [markdown]
-# Reverse mode costs five times the function itself, for two inputs or for thirty-two: one for the function, and
-# for each of its operations two multiplications and two additions on the way back. That the price does not depend on
-# the number of inputs is called the cheap gradient principle (Baur & Strassen 1983), and it is why networks with a
-# billion parameters can be trained at all. Forward mode costs two to four times the function *for each input*.
+# Reverse mode costs five times the function itself, for two inputs or for thirty-two: one for the function, and for
+# each of its operations two multiplications and two additions on the way back. That the price does not depend on the
+# number of inputs is called the cheap gradient principle (Griewank & Walther 2008; Baur & Strassen 1983 prove at most
+# three times the multiplications and divisions), and it is why networks with a billion parameters can be trained at
+# all. Forward mode costs two to four times the function *for each input*.
 #
-# Turn it round, and the roles change: for one input and many outputs, forward mode wins. A loss is one number, so
-# training is always the first case. The bill that reverse mode does send is memory: everything must be kept until
-# the way back. Section 1.11 returns to that.
+# Turn it around, and the roles change: for one input and many outputs, forward mode wins. A loss is one number, so
+# training is almost always the first case. The bill that reverse mode does send is memory: everything must be kept
+# until the way back. Section 1.11 returns to that.
 
 # %% tags=["check"]
 cost = lab.gradient_cost("network", 32)
@@ -347,13 +349,14 @@ explore(lab.chain_shrinkage)
 
 # %% [markdown]
 # $\sigma (1 - \sigma)$ is largest at $\sigma = \tfrac12$, and there it is $\tfrac14$. So with $|w| \le 1$ every layer
-# divides the gradient by four *at least*: after twenty layers at most $4^{-20} \approx 10^{-12}$ is left, and
-# measured it is a tenth of that, since the neurons (the dots on the right) do not sit at the top of the curve. Such a
+# divides the gradient by four *at least*: after twenty layers at most $4^{-20} \approx 10^{-12}$ is left, and measured
+# it is a tenth of that, since the neurons (the dots on the right) do not sit at the top of the curve. Under SGD such a
 # layer's weights do not learn slowly; they do not learn.
 #
-# Larger weights do not save it: drag `weight` to 4 and the dots slide down the flank of the curve, into saturation.
-# tanh has slope 1 at its best, relu has slope exactly 1 wherever it is on, and passes the gradient whole; with a
-# weight of 2 it doubles it in each layer, the opposite trouble. Lecture 6 chooses weights so that neither happens.
+# Larger weights alone do not save it: drag `weight` to 4 and the dots slide down the flank of the curve, into
+# saturation. tanh has slope 1 at its best, relu has slope exactly 1 wherever it is on, and passes the gradient whole;
+# with a weight of 2 it doubles it in each layer, the opposite trouble. Lecture 6 chooses weights so that neither
+# happens.
 
 # %% tags=["check"]
 sigmoid = lab.chain_shrinkage("sigmoid", depth=20)
@@ -365,12 +368,12 @@ left_over.reveal(sigmoid.total)
 # %% [markdown]
 # ## 1.9  Is this engine enough to read handwriting?
 #
-# The real thing: 1,797 images of handwritten digits, $8 \times 8$ pixels: 1,077 for training, 360 for the test, and
-# 360 for validation, that is for choosing settings; nothing is chosen here, so those rest. A network $64 \to 64 \to
+# The real thing: 1,797 images of handwritten digits, $8 \times 8$ pixels: 1,077 for training, 360 for the test, and 360
+# for validation, that is for choosing settings; nothing is chosen here, so those stay unused. A network $64 \to 64 \to
 # 10$ with ReLU turns an image into ten probabilities. Its loss is the *cross-entropy*: $-\log p$ of the right digit,
 # averaged over the images (exercise 2 has the formula). Each step takes the next few images, a *minibatch*, and moves
-# all parameters $\theta$ against their gradient $g$ by a *learning rate* $\eta$: $\theta \leftarrow \theta - \eta\,
-# g$. The array engine, numpy, and nothing else.
+# all parameters $\theta$ against their gradient $g$ by a *learning rate* $\eta$: $\theta \leftarrow \theta - \eta\, g$.
+# The array engine, numpy, and nothing else.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** The test accuracy after 20 epochs (passes over the training images).
@@ -411,12 +414,12 @@ explore(lab.repeated_backward)
 # the cell below prints by how much they differ. That is gradient accumulation, and it is why training loops call
 # `zero_grad()` themselves.
 #
-# But there *is* a bug that looks like it. If inner gradients are kept as well, old ones travel down again with the
-# new. The result's own gradient is set to 1 afresh in each call. Count the others in units of their right value: one
-# operation below it, 1 is added in each call: $k$ after $k$ calls. Two below, each call adds what now stands above
-# it, $1 + 2 + \dots + k$; three below, the sum of those sums, $1 + 3 + 6 + 10 = 20$ for $k = 4$. After $n$ operations
-# it is the entry $\binom{k + n - 1}{n}$ of Pascal's triangle. After two calls that is $n + 1$, so a short test with
-# one operation sees the innocent 2. Doubling is no bug; *more than* doubling is.
+# But there *is* a bug that looks like it. If inner gradients are kept as well, old ones travel down again with the new.
+# The result's own gradient is set to 1 afresh in each call. Count the others in units of their right value: one
+# operation below it, 1 is added in each call: $k$ after $k$ calls. Two below, each call adds what is now above it, $1 +
+# 2 + \dots + k$; three below, the sum of those sums, $1 + 3 + 6 + 10 = 20$ for $k = 4$. After $n$ operations it is the
+# entry $\binom{k + n - 1}{n}$ of Pascal's triangle. After two calls that is $n + 1$, so a short test with one operation
+# sees the innocent 2. Doubling is not a bug; *more than* doubling is.
 
 # %% tags=["check"]
 after = lab.repeated_backward(calls=4, depth=3)
@@ -446,7 +449,7 @@ explore(lab.checkpoint_memory)
 # At the worst moment the $s$ borders and one segment of $n/s$ layers are alive, $s + n/s$, which is smallest at $s =
 # \sqrt n$. Thirty-six layers need 12 outputs instead of 36; a hundred and forty-four need 24. The price is one more
 # forward pass, whatever $s$: every layer is computed twice. If a pass backward costs about twice a pass forward, that
-# is a third more work, for a third of the memory with 36 layers and a sixth with 144.
+# is a third more compute, for a third as much memory with 36 layers, a sixth with 144.
 
 # %% tags=["check"]
 counted = lab.checkpoint_memory(36, 6)
@@ -462,8 +465,9 @@ claim("without segments all 36 are", lab.checkpoint_memory(36, 1).peak[0] == 36)
 # - Used twice means added twice: `+=`, the sum after a broadcast, the accumulation over calls are one rule.
 # - Reverse mode: five times the function for all inputs, and memory for everything. Forward mode: two to four times
 #   for *each* input, and no memory.
-# - Check gradients in float64 with $h \approx \epsilon^{1/3}$; ten digits is what you can get. Kinks fail by a half;
-#   `where` over an infinite slope gives NaN, and a second `where` inside cures it.
+# - Check gradients in float64 with $h \approx \epsilon^{1/3}$; ten digits is what you can get. Near a kink the check is
+#   off by up to half of the jump: move the point. `where` over an infinite slope gives NaN, and a second `where` inside
+#   cures it.
 # - A sigmoid layer keeps a quarter of the gradient at best: deep chains vanish or explode by multiplication.
 # - Doubled gradients after two backward calls are accumulation; more than doubled is a bug.
 
@@ -588,11 +592,12 @@ questions("01_backprop")
 # %% [markdown]
 # ## References
 #
-# - S. Linnainmaa (1970), *The representation of the cumulative rounding error of an algorithm as a Taylor expansion
-#   of the local rounding errors*: reverse mode, before networks. R. E. Wengert (1964), *A simple automatic derivative
-#   evaluation program*: forward mode.
+# - S. Linnainmaa (1970), *The representation of the cumulative rounding error of an algorithm as a Taylor expansion of
+#   the local rounding errors*: reverse mode, before anyone applied it to networks. R. E. Wengert (1964), *A simple
+#   automatic derivative evaluation program*: forward mode.
 # - D. Rumelhart, G. Hinton, R. Williams (1986), *Learning representations by back-propagating errors*.
-# - W. Baur, V. Strassen (1983), *The complexity of partial derivatives*: the factor five.
+# - W. Baur, V. Strassen (1983), *The complexity of partial derivatives*: at most three times the multiplications and
+#   divisions.
 # - A. Griewank, A. Walther (2008), *Evaluating Derivatives*, chapters 3 and 12.
 # - J. Dennis, R. Schnabel (1983), *Numerical Methods for Unconstrained Optimization and Nonlinear Equations*, section
 #   5.6: the step of a difference.

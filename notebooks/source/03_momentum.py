@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 3  Momentum
 #
-# Lecture 2 ended with a quarrel: the learning rate that suits the steep direction of a ravine starves the flat
-# one, and the bill grows like the condition number. This lecture gives the iterate a memory and asks what that
-# buys, exactly: where it is stable, when it oscillates, how fast it can be made, and where its guarantees end.
+# Lecture 2 left a quarrel (2.3): the learning rate that suits the steep direction of a ravine starves the flat one, and
+# the bill grows like the condition number. This lecture gives the iterate a memory and asks what that buys, exactly:
+# where it is stable, when it oscillates, how fast it can be made, and where its guarantees end.
 #
 # You will also put an optimizer of your own into the same diagram, find out which of several conventions it
 # follows, and see what is left of all this when the gradients are noisy. That is less than most people think.
@@ -27,23 +27,23 @@ from course_lib.widgets import Order, claim, explore, predict, questions
 # keeps: a gradient that is $k$ steps old still counts with the weight $\beta^k$. At $\beta = 0$ this is gradient
 # descent.
 #
-# Two numbers, $x_t$ and $x_{t-1}$, fix everything that follows, so a step is a $2 \times 2$ matrix. In the long
-# run each step multiplies the distance to the minimum by the absolute value of its larger eigenvalue, the spectral
-# radius. Call that the **rate**: what a step leaves of the error. Small is fast.
+# Two numbers, $x_t$ and $x_{t-1}$, fix everything that follows, so a step is a $2 \times 2$ matrix. In the long run
+# each step multiplies the distance to the minimum, on average, by the absolute value of its larger eigenvalue, the
+# spectral radius. Call that the **contraction factor**: what a step leaves of the error. Small is fast.
 
 # %% [markdown] tags=["predict"]
-# **Predict.** With $\lambda = 1$ and $\beta = 0.9$ you raise $\eta$ from 0.01 to 0.1. Does the distance shrink
-# faster, more slowly, or at the same rate in the long run? And when you raise it from 0.001 to 0.01?
+# **Predict.** With $\lambda = 1$ and $\beta = 0.9$ you raise $\eta$ from 0.01 to 0.1. Does the distance shrink faster,
+# more slowly, or equally fast in the long run? And when you raise it from 0.001 to 0.01?
 
 # %% [markdown]
-# Drag `lr`. The dashed lines are theory: $\pm$ rate$^t$, and the same on a logarithmic axis.
+# Drag `lr`. The dashed lines are theory: $\pm$ factor$^t$, and the same on a logarithmic axis.
 
 # %%
 explore(lab.contraction)
 
 # %% [markdown]
-# From 0.01 to 0.1 the rate does not change; only the oscillation gets quicker. Write a step without $v$,
-# $x_{t+1} = (1 + \beta - \eta\lambda)\, x_t - \beta\, x_{t-1}$, and the eigenvalues are the roots of
+# From 0.01 to 0.1 the factor does not change; only the oscillation gets quicker. Write a step without $v$, $x_{t+1} =
+# (1 + \beta - \eta\lambda)\, x_t - \beta\, x_{t-1}$, and the eigenvalues are the roots of
 #
 # $$r^2 - (1 + \beta - \eta\lambda)\, r + \beta = 0 .$$
 #
@@ -54,9 +54,9 @@ explore(lab.contraction)
 #
 # and then the run is *under-damped*: it swings through the minimum and back. At $\eta = 0.001$ it does not: the
 # eigenvalues are real, the larger one is near 1, and there a larger $\eta$ does help. Drag `lr` to the right end and
-# they are real again, but negative: $x$ changes sides at every step, as with plain descent above $\eta\lambda = 1$,
-# and beyond 3.8 it diverges. (Near both borders of the complex region the curve lies above its dashed line: there
-# the two eigenvalues nearly coincide, and such a pair decays like $t \cdot$ rate$^t$ for a while.)
+# they are real again, but negative: $x$ changes sides at every step, as with plain descent above $\eta\lambda = 1$, and
+# beyond 3.8 it diverges. (Near both borders of the complex region the curve lies above its dashed line: there the two
+# eigenvalues nearly coincide, a *double root*, and such a pair decays like $t \cdot$ factor$^t$ for a while.)
 
 # %% tags=["check"]
 tiny, slow, fast = (lab.contraction(lr=lr, beta=0.9) for lr in (0.001, 0.01, 0.1))
@@ -68,8 +68,8 @@ claim("and it is slower", tiny.rate - slow.rate, above=0.01)
 # ## 3.2  Which settings converge, and how fast?
 #
 # Only the product $\eta\lambda$ and $\beta$ count, so all that heavy ball can do on one direction fits into one
-# picture, a **phase diagram**. Below, 6000 settings were run for 240 steps each; the color is the rate that was
-# measured. The lines are theory. On the right are the two eigenvalues at the setting you choose, and the curve
+# picture, a **phase diagram**. Below, 6000 settings were run for 240 steps each; the color is the contraction factor
+# that was measured. The lines are theory. On the right are the two eigenvalues at the setting you choose, and the curve
 # they run along as $\eta\lambda$ changes, the *root locus*.
 
 # %% tags=["predict"]
@@ -77,8 +77,8 @@ limit = predict("Gradient descent diverges above eta lambda = 2. Where does heav
 limit
 
 # %% [markdown]
-# Keep `beta` at 0.8 and drag `lr` from one end to the other. Watch the two eigenvalues meet, part, run round a
-# circle, meet again on the other side, and leave the unit circle. Then switch `method`.
+# Keep `beta` at 0.8 and drag `lr` from one end to the other. Watch the two eigenvalues meet, part, run around a circle,
+# meet again on the other side, and leave the unit circle. Then switch `method`.
 
 # %%
 explore(lab.phase)
@@ -89,13 +89,13 @@ explore(lab.phase)
 #
 # $$0 \le \beta < 1, \qquad 0 < \eta\lambda < 2\,(1 + \beta) ,$$
 #
-# because at the limit the eigenvalue $-1$ solves the equation of 3.1: $1 + (1 + \beta - \eta\lambda) + \beta = 0$.
-# At $\beta = 0.9$ that is 3.8.
+# because at the limit the eigenvalue $-1$ solves the equation of 3.1: $1 + (1 + \beta - \eta\lambda) + \beta = 0$. At
+# $\beta = 0.9$ that is 3.8. (A negative $\beta$ above $-1$ would be stable, too; nobody uses one.)
 #
-# Inside the dashed curve colors change only from bottom to top: there the rate is $\sqrt\beta$. So a large
-# $\beta$ is a broad guarantee at a modest speed. With $\beta = 0.9$ a step leaves 0.949 of the error in every
-# direction with $\eta\lambda$ between 0.0026 and 3.8, be it flat or steep, a range of curvatures of more than 1400.
-# That is what a ravine needs.
+# Inside the dashed curve colors change only from bottom to top: there the factor is $\sqrt\beta$. So a large $\beta$ is
+# a broad guarantee at a modest speed. With $\beta = 0.9$ a step leaves 0.949 of the error in every direction with
+# $\eta\lambda$ between 0.0026 and 3.8, be it flat or steep, a range of curvatures of more than 1400. That is what a
+# ravine needs.
 
 # %% tags=["check"]
 claim("measured rates are theory's over the whole plane", lab.phase().error, below=0.03)
@@ -113,7 +113,7 @@ limit.reveal(2 * (1 + 0.9))
 #
 # $$\eta = \frac{4}{(\sqrt L + \sqrt\mu)^2}, \qquad
 # \beta = \left( \frac{\sqrt\kappa - 1}{\sqrt\kappa + 1} \right)^{2}, \qquad
-# \text{rate} = \frac{\sqrt\kappa - 1}{\sqrt\kappa + 1} \approx 1 - \frac{2}{\sqrt\kappa} .$$
+# \text{factor} = \frac{\sqrt\kappa - 1}{\sqrt\kappa + 1} \approx 1 - \frac{2}{\sqrt\kappa} .$$
 #
 # The best that plain descent can do is the same with $\kappa$ for $\sqrt\kappa$.
 
@@ -131,16 +131,15 @@ steps = lab.growth()
 steps
 
 # %% [markdown]
-# The lowest of 12000 measured points is where Polyak's formula says. And the number of steps grows like
-# $\sqrt\kappa$ instead of $\kappa$: at $\kappa = 1000$, 189 steps for 3180. (The measured exponent is a little
-# above $\tfrac12$: at the best setting the two eigenvalues coincide, and a double root decays like
-# $t\, r^t$.)
+# The lowest of 12000 measured points is where Polyak's formula says. And the number of steps grows like $\sqrt\kappa$
+# instead of $\kappa$: at $\kappa = 1000$, 189 steps instead of 3180. (The measured exponent is a little above
+# $\tfrac12$: at the best setting the two eigenvalues coincide, and a double root decays like $t\, r^t$.)
 #
-# Note two things about that best point. It lies in a corner: a little more $\eta$ and the run diverges. And it
-# needs $\mu$, which nobody knows for a network. That is why people take $\beta = 0.9$ and tune $\eta$: from 3.2,
-# it leaves 0.949 a step of every ravine up to $\kappa$ = 1400. That is insurance against a large $\kappa$, not
-# speed: below $\kappa \approx 38$ plain descent at its own best is faster. (With `method` at Nesterov the cross is
-# the usual setting of 3.5, which is not the best one for bowls.)
+# Note two things about that best point. It lies in a corner: a little more $\eta$ and the run diverges. And it needs
+# $\mu$, which nobody knows for a network. The convention is to take $\beta = 0.9$ and to tune $\eta$: from 3.2, that
+# leaves 0.949 a step of every ravine up to $\kappa$ = 1400. That is insurance against a large $\kappa$, not speed:
+# below $\kappa \approx 38$ plain descent at its own best is faster. (With `method` at Nesterov the cross is the usual
+# setting of 3.5, which is not the best one for bowls.)
 
 # %% tags=["check"]
 best, predicted = lab.tuning().best, lab.tuning().predicted
@@ -153,11 +152,11 @@ bill.reveal(int(steps.counts["heavy ball"][-1]))
 # %% [markdown]
 # ## 3.4  Does your own optimizer do what you think it does?
 #
-# The diagram needs nothing but runs, so any optimizer can be put into it. `own_phase` takes a function
-# `(theta, velocity, grad, lr, beta)` that returns the new `theta` and `velocity`, arrays of shape (1,). (A class
-# `(params, lr, momentum)` with `step` and `zero_grad`, as in torch, will do too, or a function `(lr, beta)` that makes
-# one of `course_lib.optim`'s transforms.) It runs 288 settings and compares the rates with those of methods that it
-# knows. If your optimizer returns nothing, NaN or another shape, changes what it is given, or raises, the last line
+# The diagram needs nothing but runs, so any optimizer can be put into it. `own_phase` takes a function `(theta,
+# velocity, grad, lr, beta)` that returns the new `theta` and `velocity`, arrays of shape (1,). (A class `(params, lr,
+# momentum)` with `step` and `zero_grad`, as in torch, will do too, or a function `(lr, beta)` that makes one of
+# `course_lib.optim`'s transforms.) It runs 288 settings and compares the contraction factors with those of methods that
+# it knows. If your optimizer returns nothing, NaN or another shape, changes what it is given, or raises, the last line
 # of the error says so in a sentence.
 #
 # Two candidates, each a slip away from heavy ball. Change them, or write your own.
@@ -228,16 +227,17 @@ explore(lab.two_forms)
 # as $v \to 0$ the difference dies.
 #
 # On a bowl the look-ahead is a brake that knows the curvature. Where heavy ball's eigenvalues have the size
-# $\sqrt\beta$, Nesterov's have $\sqrt{\beta(1 - \eta\lambda)}$, as long as $\eta\lambda < 1$: steep directions are
-# damped more. In the diagram of 3.2, with `method` at Nesterov, colors now change from left to right as well. The
-# price is stability: beyond $\eta\lambda = 1$ the eigenvalues are real and grow fast, and the run diverges from
-# $\eta\lambda = 2(1+\beta)/(1+2\beta)$ on, 1.36 at $\beta = 0.9$. The usual setting $\eta = 1/L$ and
+# $\sqrt\beta$, Nesterov's have $\sqrt{\beta(1 - \eta\lambda)}$, as long as they are complex (at $\beta = 0.9$ for
+# $\eta\lambda$ from 0.0028 to 1): steep directions are damped more. In the diagram of 3.2, with `method` at Nesterov,
+# colors now change from left to right as well. The price is stability: beyond $\eta\lambda = 1$ the eigenvalues are
+# real and grow fast, and the run diverges from $\eta\lambda = 2(1+\beta)/(1+2\beta)$ on, 1.36 at $\beta = 0.9$. The
+# usual setting $\eta = 1/L$ and
 #
 # $$\beta = \frac{\sqrt\kappa - 1}{\sqrt\kappa + 1}$$
 #
-# has the rate $1 - 1/\sqrt\kappa$: $\sqrt\kappa$ again, in the long run half as fast as heavy ball's best. (In 3.3,
-# to a thousandth at $\kappa = 1000$, it is 255 steps for 189: heavy ball's double root starts slowly.) So why
-# should anyone want it?
+# has the factor $1 - 1/\sqrt\kappa$: $\sqrt\kappa$ again, in the long run half as fast as heavy ball's best. (In 3.3,
+# to a thousandth at $\kappa = 1000$, it is 255 steps instead of 189: heavy ball has a double root at the steep end too,
+# where its error falls like $2t\,r^t$, and that costs it part of its lead.) So why should anyone want it?
 
 # %% tags=["check"]
 forms = lab.two_forms()
@@ -267,10 +267,11 @@ fate
 explore(lab.cycle)
 
 # %% [markdown]
-# It goes round three places, $-1.80$, $2.12$, $0.65$, forever (Lessard, Recht and Packard 2016). Each time it
-# lands beyond 2, the flat stretch has hidden from it how fast the slope falls. Of starting points spread over the
-# picture about one in eight is caught. Nesterov, with its own setting for the same two curvatures, arrives from
-# all of them, and there is a proof that it always does on such functions.
+# It cycles through three places, $-1.80$, $2.12$, $0.65$, forever (Lessard, Recht and Packard 2016). At $2.12$ the
+# slope is only 29; on a bowl of curvature 25 it would be 53. The nearly flat stretch between 1 and 2 has left it too
+# small to stop the momentum that carried the iterate there. Of starting points spread over the picture about one in
+# eight is caught. Nesterov, with its own setting for the same two curvatures, arrives from all of them, and there is a
+# proof that it always does on such functions.
 #
 # Move `lr` down by a twentieth, to 0.105, and the cycle is gone. That is the moral: heavy ball's proof is about
 # *quadratics*, its best point lies in a corner of the stable region, and a corner found for one kind of function is
@@ -349,14 +350,14 @@ valley
 # race tunes each; then momentum beats plain SGD here about a hundredfold, at an effective learning rate ten times
 # the one you set.
 #
-# Three warnings. RMSProp's best is a needle: an eighth more or less and it ends fifty times higher, so you would
-# not find it on a coarser grid. Momentum's best is the last one before disaster, as in 3.3: an eighth more and the
-# run is lost: here it is lost at a learning rate where SGD still gains, which cannot happen on a bowl. And `ravine`
-# lies along the axes, which is a gift to a method that scales axes one by one: choose `turned ravine`, the same one
-# turned by 45 degrees. SGD, momentum and Nesterov run exactly as before; RMSProp's tuned end rises from
-# $10^{-63}$ to $10^{-13}$, level with Nesterov's. Note also who comes last on the turned ravine, each tuned:
-# momentum, at $\beta = 0.9$. Its $\kappa$ is 20, and 3.3 said what that means. (Add `noise`, and the order begins to
-# depend on the seed. That is the next section.)
+# Three warnings. RMSProp's best is a needle: an eighth more or less and it ends fifty times higher, so you would not
+# find it on a coarser grid. Momentum's best is the last one before disaster, as in 3.3: an eighth more and the run
+# diverges, here at a learning rate where SGD still gains, which cannot happen on a bowl. And `ravine` lies along the
+# axes, which is a gift to a method that scales axes one by one: choose `turned ravine`, the same one turned by 45
+# degrees. SGD, momentum and Nesterov run exactly as before; RMSProp's tuned end rises from $10^{-63}$ to $10^{-13}$,
+# level with Nesterov's. Note also who comes last on the turned ravine, each tuned: momentum, at $\beta = 0.9$. Its
+# $\kappa$ is 20, and 3.3 said what that means. (Add `noise`, and the order begins to depend on the seed. That is the
+# next section.)
 
 # %% tags=["check"]
 straight, turned = (lab.lr_sweep(ground).best("RMSProp")[1] for ground in ("ravine", "turned ravine"))
@@ -442,10 +443,11 @@ large
 # much longer ones.
 #
 # That is what a remedy for curvature looks like: plain descent with steps so long overshoots in the steep directions
-# again and again. While noise sets the learning rate, momentum is another way of writing $\eta$
-# (Kidambi et al. 2018; Wang et al. 2024 prove it for small $\eta$). Shallue et al. (2019) find the same in large
-# networks: no difference at small batches, and momentum extends how far a growing batch still helps. It costs one
-# buffer and hardly ever harms, which is a good reason to leave it on and a poor one to believe in it.
+# again and again. While noise sets the learning rate, momentum is another way of writing $\eta$ (Wang et al. 2024 prove
+# it for small $\eta$; Kidambi et al. 2018 construct problems where it cannot beat SGD at any setting). Shallue et al.
+# (2019) find the same in large networks: no difference at small batches, and momentum extends how far a growing batch
+# still helps. It costs one buffer and did no harm here, which is a good reason to leave it on and a poor one to believe
+# in it.
 
 # %% tags=["check"]
 claim("with batches of 8 momentum brings next to nothing", small.gain, near=1, within=0.4)
@@ -456,19 +458,19 @@ claim("at small effective learning rates the two are one curve", early, below=0.
 # %% [markdown]
 # ## Summary
 #
-# - Heavy ball on curvature $\lambda$ is a $2 \times 2$ map: stable iff $0 \le \beta < 1$ and
-#   $0 < \eta\lambda < 2(1+\beta)$; under-damped iff $(1 - \sqrt{\eta\lambda})^2 < \beta$, and then its rate is
-#   $\sqrt\beta$ whatever $\eta$ is.
-# - Tuned for curvatures from $\mu$ to $L$ its rate is $(\sqrt\kappa - 1)/(\sqrt\kappa + 1)$: steps grow like
-#   $\sqrt\kappa$, not $\kappa$.
+# - Heavy ball on curvature $\lambda$ is a $2 \times 2$ map: stable iff $0 \le \beta < 1$ and $0 < \eta\lambda <
+#   2(1+\beta)$; under-damped iff $(1 - \sqrt{\eta\lambda})^2 < \beta$, and then its contraction factor is $\sqrt\beta$
+#   whatever $\eta$ is.
+# - Tuned for curvatures from $\mu$ to $L$ its contraction factor is $(\sqrt\kappa - 1)/(\sqrt\kappa + 1)$: steps grow
+#   like $\sqrt\kappa$, not $\kappa$.
 # - Nesterov damps steep directions more, up to $\eta\lambda = 1$. torch's form is the same iteration, in terms of
 #   the look-ahead point.
-# - On a convex function that is no bowl, heavy ball with its best setting may cycle forever; Nesterov converges.
+# - On a convex function that is not a bowl, heavy ball with its best setting may cycle forever; Nesterov converges.
 # - The effective learning rate is $\eta/(1-\beta)$. With $\eta$ inside the velocity a change of $\eta$ is obeyed
 #   late.
 # - A race at one learning rate compares learning rates. Tune each, then compare.
-# - At equal effective learning rate momentum smooths the path, not the loss curve; and with small batches it
-#   brought nothing. It is a remedy for curvature, not for noise.
+# - At equal effective learning rate momentum smooths the path, not the loss curve; and with small batches it brought
+#   nothing. On these data it was a remedy for curvature, not for noise.
 
 # %% [markdown]
 # ## Exercises
@@ -537,8 +539,9 @@ assert verdict.passed, verdict
 verdict
 
 # %% [markdown]
-# **4. The rate.** Return what a heavy-ball step leaves of the error in the long run, on $\tfrac12$ `curvature`
-# $x^2$: the spectral radius. It should hold for real and for complex eigenvalues, and for runs that diverge.
+# **4. The contraction factor.** Return what a heavy-ball step leaves of the error in the long run, on $\tfrac12$
+# `curvature` $x^2$: the spectral radius. It should hold for real and for complex eigenvalues, and for runs that
+# diverge.
 
 
 # %% tags=["exercise"]

@@ -38,17 +38,17 @@ from course_lib.widgets import claim, explore, predict, questions
 # in a step, here $\eta / (\sqrt{s_t} + \varepsilon)$, is the weight's **effective learning rate**.
 
 # %% [markdown] tags=["predict"]
-# **Predict.** 40 features, there in from 1/2 down to 1/333 of the examples; 3000 examples, one a step; each
-# optimizer at the best of nine learning rates. By how much has AdaGrad brought down the error of the rarest weights
-# when SGD has brought it down to 0.40? And why should RMSProp, which divides by a *running mean* of the squares, do
-# better or worse?
+# **Predict.** 40 features, present in between 1/2 and 1/333 of the examples; 3000 examples, one per step; each
+# optimizer at the best of nine learning rates. SGD leaves an error of 0.40 in the rarest weights. What does AdaGrad
+# leave? And why should RMSProp, which divides by a *running mean* of the squares, do better or worse?
 
 # %%
 explore(lab.rare_features)
 
 # %% [markdown]
-# AdaGrad halves the error that SGD leaves in the rare weights, 0.18 for 0.40, without doing worse on the frequent
-# ones. SGD cannot simply take a larger $\eta$: the frequent features, which come many at a time, set the limit.
+# AdaGrad halves the error that SGD leaves in the rare weights, 0.18 instead of 0.40, without doing worse on the
+# frequent ones. SGD cannot simply take a larger $\eta$: the frequent features, which come many at a time, set the
+# limit.
 #
 # RMSProp is in between, 0.29. Its running mean, over some 100 steps here, has forgotten a rare feature's last
 # gradient when the next one comes, 300 steps later; so the step is a long one, however often the feature has been
@@ -83,12 +83,12 @@ claim("with no rare features the lead is gone", level.against("SGD", "AdaGrad").
 explore(lab.memory)
 
 # %% [markdown]
-# RMSProp needs 93 steps: $v - 1$ must fall from about 360 to 3, and each step multiplies it by $\beta_2 = 0.95$.
-# AdaDelta takes longer, 238, since the root mean square of its own steps has shrunk as well. AdaGrad's sum holds the
-# $10 \cdot 30^2 = 9000$ for ever: it would take 9000 gradients of size 1 to add as much again. One bad batch at the
-# start of a training, and every later step is shorter. On a convex problem with a fixed distribution that is what
-# one wants (steps must shrink); for a network, whose gradients at the start say little about those at the end, it is
-# not.
+# RMSProp spends 93 steps below half: $v - 1$ must fall from about 360 to 3, and each step multiplies it by $\beta_2 =
+# 0.95$. AdaDelta takes longer, 238, since the root mean square of its own steps has shrunk as well. AdaGrad's sum holds
+# the $10 \cdot 30^2 = 9000$ forever: it would take 9000 gradients of size 1 to add as much again. One bad batch at the
+# start of a training, and every later step is shorter. On a convex problem with a fixed distribution that is what one
+# wants (steps must shrink); for a network, whose gradients at the start say little about those at the end, it seldom
+# is.
 
 # %% tags=["check"]
 burst = lab.memory()
@@ -131,9 +131,10 @@ explore(lab.first_steps)
 # trainings would be over. With $\beta_2 = 0.99$ it is a matter of 200 steps.
 #
 # Once the gradients are noise, $\hat m$ averages them and steps are shorter than $\eta$ (move `noise`). So $\eta$ is
-# about the longest step that Adam takes, with one kind of exception: gradients that grow all of a sudden, or come
-# after a long silence. They find $v$ as good as empty, as the first ones do without the hats, and the steps reach
-# almost the same $6.57\,\eta$. Bias correction is for the start, not for a sudden rise.
+# about the longest step that Adam takes, with one kind of exception: gradients that grow all of a sudden, or come after
+# a long silence. They find $v$ as good as empty, as the first ones do without the hats, and the steps reach almost the
+# same $6.57\,\eta$. (No sequence of gradients brings them above $7.27\,\eta$.) Bias correction is for the start, not
+# for a sudden rise.
 
 # %% tags=["check"]
 start = lab.first_steps()
@@ -164,8 +165,9 @@ explore(lab.rescaled)
 #
 # So SGD's $\eta$ has units (a length per slope), and Adam's is a length. $\varepsilon$ has units again, those of a
 # gradient: it is a statement about which gradients are too small to be believed. In the network of 4.6, with the decay
-# that is set there, all $\sqrt{\hat v}$ are above $10^{-6}$, and $10^{-8}$ is nothing; in a large model, where a
-# gradient is divided by the number of tokens, it may be something; and in float16 $10^{-8}$ *is* zero (lecture 10).
+# that is set there, all $\sqrt{\hat v}$ are above $10^{-6}$, and $10^{-8}$ is nothing; in a large model it may be
+# something, since a gradient of length 1 over seven billion weights has a root mean square of $1.2 \cdot 10^{-5}$, and
+# less later on (Wortsman et al. 2023); and in float16 $10^{-8}$ *is* zero (lecture 10).
 #
 # What Adam does not survive is a rotation (3.8): it scales *axes*.
 
@@ -184,7 +186,7 @@ claim("eps 1000 times as large moves the edge 1000-fold", moved, near=1000, with
 # over its gradient; between the two thin lines of a color lie 80 % of the weights.
 
 # %% [markdown] tags=["predict"]
-# **Predict.** How wide is that band for SGD? Of momentum? Of the adaptive ones: a factor of 2, 20, or 2000? Towards the
+# **Predict.** How wide is that band for SGD? Of momentum? Of the adaptive ones: a factor of 2, 20, or 2000? Toward the
 # end gradients shrink. In which direction does that move the effective learning rates of AdaGrad, RMSProp and Adam?
 
 # %%
@@ -194,9 +196,9 @@ explore(lab.digits_race)
 # SGD has one learning rate; momentum's differ by a factor of two, since some gradients turn more often than others.
 # Those of the adaptive ones are spread over a factor of ten to twenty. AdaGrad's fall from the first step to the last,
 # as 4.2 said they must, here to about a fifth. RMSProp's and Adam's fall at first, and from about step 60 on they
-# *rise*: gradients have shrunk with the loss, and the root, which stands under the step, shrinks after them. RMSProp
-# forgets the large ones; Adam's $\hat v$, after 120 steps a mean over nearly all of them, is diluted by the small ones.
-# SGD's steps shrink with the gradients, Adam's do not, and that is one reason to let $\eta$ fall (lecture 5).
+# *rise*: gradients have shrunk with the loss, and the root in the denominator shrinks after them. RMSProp forgets the
+# large ones; Adam's $\hat v$, after 120 steps a mean over nearly all of them, is diluted by the small ones. SGD's steps
+# shrink with the gradients, Adam's do not, and that is one reason to let $\eta$ fall (lecture 5).
 #
 # Who ends lowest here depends on the seed, and one seed settles nothing. 4.10 and 4.11 do it properly.
 
@@ -211,15 +213,16 @@ claim("AdaGrad's fall to about a fifth", fall, near=5, within=1.5)
 # %% [markdown]
 # ## 4.6  What does weight decay become inside Adam?
 #
-# For SGD, adding $\tfrac{\lambda}{2} |\theta|^2$ to the loss and shrinking the weights by $\eta\lambda$ a step are the
-# same thing. ($\lambda$ is now the decay.) In Adam they are not. With **L2** the gradient is $g + \lambda\theta$, and
-# what is added there is divided by the root like everything else: the weight loses about
+# For plain SGD, adding $\tfrac{\lambda}{2} |\theta|^2$ to the loss and shrinking the weights by $\eta\lambda$ a step
+# are the same thing. ($\lambda$ is now the decay.) With momentum they differ a little, since L2 enters the velocity; in
+# Adam they differ much. With **L2** the gradient is $g + \lambda\theta$, and what is added there is divided by the root
+# like everything else: the weight loses about
 #
 # $$\eta\,\lambda\,\theta \,/ \sqrt{\hat v} .$$
 #
-# **AdamW** (Loshchilov and Hutter 2019) leaves the gradient alone, and subtracts $\eta\,\lambda\,\theta$ beside Adam's
-# step. Below, a network is trained on the digits. In each step the same gradients and weights are given to Adam, to
-# Adam with L2 and to AdamW, and the difference that decay makes is recorded for each of the 2368 weights.
+# **AdamW** (Loshchilov and Hutter 2019) leaves the gradient alone, and subtracts $\eta\,\lambda\,\theta$ separately.
+# Below, a network is trained on the digits. In each step the same gradients and weights are given to Adam, to Adam with
+# L2 and to AdamW, and the difference that decay makes is recorded for each of the 2368 weights.
 #
 # 128 weights belong to four pixels that no image has inked. Their gradient is exactly zero.
 
@@ -240,11 +243,11 @@ explore(lab.shrinkage)
 # about the mean. In this one step a few weights lie off the line, and those at the lower edge even grew.)
 #
 # And the blank pixels: their gradient is $\lambda\theta$ alone, so its root is $\lambda|\theta|$, and $\lambda$
-# cancels. They move by $\eta$ a step towards 0 whatever $\lambda$ is; only whether it is zero counts. Raise `decay`
-# and watch those crosses slide along the line. (Their share *over* $\eta\lambda$ falls as $\lambda$ grows.)
+# cancels. They move by $\eta$ a step toward 0 whatever $\lambda$ is; only whether it is zero counts. Raise `decay` and
+# watch those crosses slide along the line. (Their share *over* $\eta\lambda$ falls as $\lambda$ grows.)
 #
-# In `torch.optim`, `weight_decay` means L2 in `Adam` and the other thing in `AdamW`. A value of 0.01, copied from one
-# to the other, is a different experiment.
+# In `torch.optim`, `weight_decay` means L2 in `Adam`, unless it is told `decoupled_weight_decay=True`, and the other
+# thing in `AdamW`. A value of 0.01, copied from one to the other, is a different experiment.
 
 # %% tags=["check"]
 lost = lab.shrinkage()
@@ -258,9 +261,9 @@ blank.reveal(float(factor))
 # %% [markdown]
 # ## 4.7  Can Adam fail on a convex problem?
 #
-# The point $x$ lives between $-1$ and $1$, and the slopes come round in threes: $C$, $-1$, $-1$, with $C > 2$. In a
-# round they sum to more than 0, so the best place is $-1$. Everything is convex, linear even. Reddi, Kale and Kumar
-# (2018) chose $\beta_1 = 0$, $\beta_2 = 1/(1 + C^2)$, and a learning rate that falls like $1/\sqrt t$.
+# The point $x$ lives between $-1$ and $1$, and the slopes repeat in threes: $C$, $-1$, $-1$, with $C > 2$. In a round
+# they sum to more than 0, so the best place is $-1$. Everything is convex, linear even. Reddi, Kale and Kumar (2018)
+# chose $\beta_1 = 0$, $\beta_2 = 1/(1 + C^2)$, and a learning rate that falls like $1/\sqrt t$.
 #
 # Their **AMSGrad** divides by the root of the largest $v$ so far in place of the last (torch then corrects it for
 # bias): once the correction is over, learning rates may fall, never rise. Right in the picture is the average
@@ -284,11 +287,11 @@ explore(lab.adam_counterexample)
 # round, and that has the right sign.
 #
 # So it takes memories, in $v$ and in $m$, that are shorter than the time between the gradients that matter. With
-# $\beta_2 = 0.999$ that sounds harmless, until large gradients are rare: set `period` to 101 and `excess` to 1.01
-# ($C$ is `excess` times `period` $- 1$, so 101), $\beta_1 = 0.9$, $\beta_2 = 0.99$, 6000 steps. It is the second
-# sequence of the paper: the round favors $-1$ by a hair, Adam ends at $+0.50$, AMSGrad at $-0.91$, while SGD swings
-# widely at this learning rate, around $-0.6$ at the end. In practice $\beta_2$ is large and Adam is seldom caught,
-# and AMSGrad seldom helps. But a $\beta_2$ lowered "to adapt faster" moves towards this picture.
+# $\beta_2 = 0.999$ that sounds harmless, until large gradients are rare: set `period` to 101 and `excess` to 1.01 ($C$
+# is `excess` times (`period` $- 1$), so 101), $\beta_1 = 0.9$, $\beta_2 = 0.99$, 6000 steps. It is the second sequence
+# of the paper: the round favors $-1$ by a hair, Adam ends at $+0.50$, AMSGrad at $-0.91$, while SGD swings widely at
+# this learning rate, around $-0.6$ at the end. The usual $\beta_2$ is large, so it takes very rare gradients to catch
+# Adam. But a $\beta_2$ lowered "to adapt faster" moves toward this picture.
 
 # %% tags=["check"]
 paths = lab.adam_counterexample().paths
@@ -333,11 +336,12 @@ explore(lab.early_steps)
 # rate tuned for one is wrong for the other by about such factors; Lion's authors advise to divide Adam's by 3 to 10.
 # (Where they agree, as with `signal` at 3, all steps are near $\eta$.)
 #
-# And RAdam: the *variance* of $1/\sqrt{\hat v}$ is huge while few gradients are in it, so RAdam waits until five are
-# and then lets in the quotient slowly. Its factor $r_t$ does not look at gradients: it is a function of $t$ and
-# $\beta_2$, a warm-up. Ma and Yarats (2021) find the linear one over $2/(1 - \beta_2)$ steps as good; the two factors
-# never differ by more than 0.24. But look at the five steps before, and drag `scale` to 1000: they are SGD's, in SGD's
-# units. With gradients of size 1000 RAdam's first step is nearly a thousand times $\eta$.
+# And RAdam: its authors argue that the *variance* of $1/\sqrt{\hat v}$ is huge while few gradients are in it, so it
+# waits until five are and then lets in the quotient slowly. Its factor $r_t$ does not look at gradients: it is a
+# function of $t$ and $\beta_2$, a warm-up. Ma and Yarats (2021) refute the argument, explain warm-up by the size of the
+# first updates, and find a linear one over $2/(1 - \beta_2)$ steps as good; the two factors never differ by more than
+# 0.24. But look at the five steps before, and drag `scale` to 1000: they are SGD's, in SGD's units. With gradients of
+# size 1000 RAdam's first step is nearly a thousand times $\eta$.
 
 # %% tags=["check"]
 kept, noise = lab.state_bytes(), lab.early_steps(signal=0.0)
@@ -355,11 +359,11 @@ claim("RAdam's first step is in SGD's units", loud, above=500)
 # where they part they say which mistake has the same numbers. They take a function as below, a class as in
 # `torch.optim`, or a `Transform`.
 #
-# Here is one, a line of it not quite right. Change it, or hand in your own.
+# Here is one, with a line that is not quite right. Change it, or hand in your own.
 
 
 # %% [markdown] tags=["predict"]
-# **Predict.** Read `mine`. Which mistake will be named? Once it is mended: is it an Adam with weight decay, an AdamW,
+# **Predict.** Read `mine`. Which mistake will be named? Once it is fixed: is it an Adam with weight decay, an AdamW,
 # both or neither?
 
 
@@ -376,11 +380,11 @@ def mine(theta, grad, state, lr, b1, b2, eps, decay=0.0):
 lab.check_adam(mine)
 
 # %% [markdown]
-# `eps` stands inside the root. With $\varepsilon = 10^{-8}$ it then acts as $10^{-4}$ does outside: by 4.4, the edge
-# moves by four orders of magnitude, and nobody sees it until gradients are small.
+# `eps` is inside the root. With $\varepsilon = 10^{-8}$ it then acts as $10^{-4}$ does outside: by 4.4, the edge moves
+# by four orders of magnitude, and nobody sees it until gradients are small.
 #
 # Asked whether it is an AdamW, the suite names two mistakes at once: the decay, too, is in the wrong place. torch's
-# `Adam` is an Adam and no AdamW either, for the one reason of 4.6.
+# `Adam` is an Adam and not an AdamW either, for the one reason of 4.6.
 
 # %% tags=["check"]
 claim("your line is named", lab.check_adam(mine).mistake == "eps inside the root")
@@ -427,7 +431,8 @@ lost = {(n, name): (trials[name].accuracy[n] - carried[name].accuracy[n]).mean()
 # %% [markdown]
 # For the loss times 100, SGD's learning rate is a disaster, and Adam's costs nothing: by 4.4 it is the same run again.
 # To the deeper network and to MNIST-1D both carry at no more than a few points. So: tune Adam once per kind of problem
-# and length of run, and rescaling will not undo it. That is worth much, and it is not "needs no tuning".
+# and length of run, and rescaling will not undo it. (Width may: Yang et al. 2022.) That is worth much, and it is not
+# "needs no tuning".
 
 # %% tags=["check"]
 costs = [trial.compare("Adam", "Adam at 0.001").mean for trial in trials.values()]
@@ -446,7 +451,7 @@ price.reveal(100 * float(np.mean(costs)))
 # test right, and so has much room to generalize badly.
 
 # %% [markdown] tags=["predict"]
-# **Predict.** SGD's test accuracy less Adam's, in points, on each: the sign, and whether six seeds can tell it from 0?
+# **Predict.** SGD's test accuracy minus Adam's, in points, on each: the sign, and whether six seeds can tell it from 0?
 
 # %% tags=["build"]
 tasks = lab.tasks()
@@ -462,9 +467,9 @@ shapes_trial
 #
 # Look at what was tuned. The lowest validation *loss* stops Adam at a learning rate ten times below the one with the
 # best validation *accuracy*: this network is overconfident long before it is worse. Choose by accuracy instead
-# (`by="accuracy"`), and with 24 seeds, in the tests of this lecture, SGD's lead is about one point. Leads of opposite
-# sign, then, that depend on the task and on what one chooses by, and are small beside what the learning rate does in
-# 4.10. A convolutional network on natural images, where the saying comes from, is another task again.
+# (`by="accuracy"`), and with 24 seeds, in the tests of this lecture, SGD's lead is about one point. So the lead changes
+# sign with the task and shrinks with what one chooses by, and it is much smaller than the effect of the learning rate
+# in 4.10. A convolutional network on natural images, where the saying comes from, is another task again.
 #
 # What is certain is how it gets confirmed too easily: tune SGD, take Adam at 0.001, and you have your result.
 
@@ -476,7 +481,8 @@ claim("on MNIST-1D SGD is ahead, by a few", leads[1], above=0.01, below=0.08)
 # %% [markdown]
 # ## 4.12  Frontier: what if a matrix were treated as a matrix?
 #
-# *This section is recent research.* Adam sees a weight matrix as a list of numbers. Four that do otherwise:
+# *This section is recent research.* Adam sees a weight matrix as a list of numbers. Three that do otherwise, and one
+# without a matrix that joins the race:
 #
 # - **Shampoo** (Gupta, Koren and Singer 2018): AdaGrad with a matrix for the rows, $L = \sum g g^\top$, and one for the
 #   columns, $R = \sum g^\top g$; the step is $-\eta\, L^{-1/4} g\, R^{-1/4}$.
@@ -485,8 +491,8 @@ claim("on MNIST-1D SGD is ahead, by a few", leads[1], above=0.01, below=0.08)
 # - **Schedule-free** (Defazio et al. 2024): no matrix; an average over the run takes the place of the falling $\eta$.
 #
 # First a problem made for them: $\tfrac12 |A (W - W^*) B|^2$ over a matrix $W$, once with $A$ and $B$ diagonal, once
-# with all of it turned by random rotations, left and right. Then a small network on the digits, three epochs, each
-# optimizer at its own best of six learning rates, which falls linearly to 0 but where the name says otherwise.
+# with all of it randomly rotated, left and right. Then a small network on the digits, three epochs, each optimizer at
+# its own best of six learning rates, which falls linearly to 0 but where the name says otherwise.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** Which of momentum, Adam, Muon, Shampoo and SOAP end higher on the turned problem than on the straight
@@ -518,8 +524,9 @@ network
 # %% [markdown]
 # Momentum, Muon and Shampoo know no axes: the turned problem is the same to them, and so are their curves, but for
 # rounding. Adam ends hundreds of times higher. SOAP, which begins as Adam does and must find the axes on its way, ends
-# two to seven times higher. And Shampoo ends hundreds of times lower than all: the curvature of this problem *is* a
-# matrix for the rows and one for the columns, just what Shampoo divides by.
+# two to seven times higher. And Shampoo ends hundreds of times lower than all: the curvature of this problem is a
+# matrix for the rows times one for the columns, with the same eigenvectors as Shampoo's two, so that its steps undo
+# most of it.
 #
 # On the network the picture is another. SOAP, Shampoo and schedule-free Adam end 10 to 20 % below Adam's test loss,
 # here and with other seeds; Muon is level with it. In accuracy no lead is more than about a point, and few can be told
@@ -669,6 +676,9 @@ questions("04_adaptive")
 # - L. Liu et al., *On the Variance of the Adaptive Learning Rate and Beyond*, 2020: RAdam.
 # - J. Ma, D. Yarats, *On the Adequacy of Untuned Warmup for Adaptive Optimization*, 2021.
 # - X. Chen et al., *Symbolic Discovery of Optimization Algorithms*, 2023: Lion.
+# - G. Yang et al., *Tensor Programs V: Tuning Large Neural Networks via Zero-Shot Hyperparameter Transfer*, 2022.
+# - M. Wortsman et al., *Small-scale Proxies for Large-scale Transformer Training Instabilities*, 2023.
+# - S. Greydanus, D. Kobak, *Scaling Down Deep Learning with MNIST-1D*, 2024.
 # - A. Defazio et al., *The Road Less Scheduled*, 2024.
 # - K. Jordan et al., *Muon: An Optimizer for Hidden Layers in Neural Networks*, 2024.
 # - N. Vyas et al., *SOAP: Improving and Stabilizing Shampoo using Adam*, 2024.

@@ -28,12 +28,12 @@ from course_lib.widgets import claim, explore, predict, questions
 # $$s(t) = \tfrac12 \left( 1 + \cos(\pi t / T) \right)$$
 #
 # is a cosine from 1 to 0 over $T$ updates, and a warm-up over $W$ updates is $s(t) = \min(t/W, 1)$. (By that the first
-# update, $t = 0$, moves nothing; some libraries begin at $1/W$.) Functions can
-# be joined: `then(warmup(20), cosine(180), at=20)` is the one, and from update 20 on the other, counting from 0. In
-# `chain(adam(0.01), scale_by_schedule(s))` a schedule comes after an optimizer, whose steps it multiplies.
+# update, $t = 0$, moves nothing; some libraries begin at $1/W$.) Functions can be joined: `join(warmup(20),
+# cosine(180), at=20)` is the one, and from update 20 on the other, counting from 0. In `chain(adam(0.01),
+# scale_by_schedule(s))` a schedule comes after an optimizer, whose steps it multiplies.
 #
-# Two numbers say much about a schedule: where it ends, and its mean factor, the **area**. When the gradient changes
-# slowly, the sum of the learning rates is how far the run walks.
+# Two numbers say much about a schedule: where it ends, and its mean factor, the **area**. For SGD, when the gradient
+# changes slowly, the sum of the learning rates is how far the run walks; for Adam it bounds it.
 
 # %% [markdown] tags=["predict"]
 # **Predict.** A cosine and a straight line, both from 1 to 0: which has the larger area? Now spend the first 40 of
@@ -84,10 +84,11 @@ explore(lab.noise_floor)
 
 # %% [markdown]
 # It follows for most of the run, and then it does not: by theory 18 times lower than the floor of 0.5, and not zero.
-# To forget where it is takes the run some $1/(\eta_t\lambda)$ updates. While that is short, the loss is at the floor
-# of the moment. Near the end $\eta_t$ is so small that the rest of the run is not long enough to forget, and the
-# loss freezes. That is why the very last part of a decay matters so little, and why, with a smaller `curvature`, it
-# freezes earlier.
+# The run needs some $1/(\eta_t\lambda)$ updates to forget where it was. While that is short, the loss is at the floor
+# of the moment. Near the end $\eta_t$ is so small that the rest of the run is not long enough to forget, and the loss
+# freezes. That is why the last tenth of this cosine, with $\eta$ below 2.5 % of its peak, matters so little, and why,
+# with a smaller `curvature`, the loss freezes earlier. (Large models can gain much by decaying to 0 instead of to a
+# tenth: Bergsma et al. 2025.)
 #
 # A network has such a floor only while its gradients are noisy. Below, SGD trains the network of 2.6, now with ReLU
 # units, for four epochs in batches of 32, once on the digits as they are, once with a fifth of the training labels
@@ -113,7 +114,7 @@ clean
 # %% [markdown]
 # With false labels the constant learning rate loses to cosine and linear decay by a sixth or so in test loss and two
 # points in accuracy, although it was allowed a smaller $\eta$: its best is 0.25, and theirs is 1. That is what decay
-# buys: a start four times as fast *and* a low end, instead of a compromise. (The coarse steps buy less of it.)
+# buys: a start four times as fast *and* a low end, instead of a compromise. (Step decay buys less of it.)
 #
 # With clean labels the lead of decay is a few percent of the loss, and its interval reaches far to both sides. That is
 # what one would expect, since the network comes to agree with nearly every example, and the gradients of single
@@ -137,11 +138,13 @@ below.reveal(below_floor)
 # mistakes are made again and again:
 #
 # - `scheduler.step()` is called inside the loop over batches. With 20 batches an epoch it runs 20 times too fast.
-# - $N$ processes train together, and each one steps the schedule that they share: $N$ times too fast. (Hugging Face's
-#   Accelerate does so on purpose, and is right if the length was counted in the batches of a single process.)
+# - $N$ processes train together. Under Hugging Face's Accelerate one `scheduler.step()` advances each process's own
+#   schedule $N$ times, since it expects a length counted before the data are divided among them. Given a length in
+#   optimizer updates it runs $N$ times too fast. (The mirror mistake, in plain distributed training: a length from
+#   `len(loader)` before they are divided is $N$ times too long.)
 #
 # Nothing crashes. Move `kind` and `processes`. The second picture is what it costs: test accuracy after eight epochs of
-# SGD in batches of 64, eight seeds, each schedule as it was meant, stepped per batch, and stepped by four processes.
+# SGD in batches of 64, eight seeds, each schedule as it was meant, stepped per batch, and stepped four times an update.
 
 # %% tags=["predict"]
 hidden = predict(
@@ -159,8 +162,8 @@ cost
 
 # %% [markdown]
 # Stepped per batch, three of the four are near zero before the first epoch is over, and the run stands still from
-# there: 20, 41 and 48 points of accuracy are gone. With four processes it is 3 to 5 points, little enough to blame on
-# something else.
+# there: about 20, 40 and 50 points of accuracy are gone. Once for each of four processes it is 3 to 5 points, little
+# enough to blame on something else.
 #
 # torch's cosine alone forgives both, and that is the worst case. Past its end it climbs again, so a schedule that
 # runs many times too fast (17 times on the digits, which have 17 batches) swings between 1 and 0, its mean factor is
@@ -223,10 +226,10 @@ raw
 # grid of factors of two), and a warm-up does not bring it back, since $v$ takes not 20 but some
 # $1/(1 - \beta_2) = 1000$ updates to fill.
 #
-# Why, then, does everybody warm up? Because there are networks where the first updates do harm that the rest of the
-# run does not repair: transformers with the norm after the sum (Xiong et al. 2020), very large batches (Goyal et al.
-# 2017), any start with a large curvature (Gilmer et al. 2022). Then the gain is that the run survives at all. Where
-# it would have survived anyway, as here, you pay for insurance.
+# Why, then, does everybody warm up? Because there are networks where the first updates do harm that the rest of the run
+# does not repair: transformers with the norm after the residual sum (Xiong et al. 2020), very large batches (Goyal et
+# al. 2017), any start with a large curvature (Gilmer et al. 2022). There the gain is that the run survives at all, or
+# survives a higher peak. Where it would have survived anyway, as here, you pay for insurance.
 
 # %% tags=["check"]
 early = lab.early_steps()
@@ -240,11 +243,12 @@ claim("and helps at 8 times the best", adam.by_lr[7].mean, above=0.2)
 #
 # Train for a fixed number of epochs, so $n / B$ updates of batch size $B$. While noise sets the learning rate:
 #
-# - **SGD: linear.** An update goes $\eta\, G$ along the full gradient $G$. For the same way per epoch, $\eta$ must
-#   grow like $B$; and then the noise, $\eta / B$, stays as it was (2.8).
+# - **SGD: linear.** An update goes $\eta\, G$ along the full gradient $G$. To travel the same distance per epoch in
+#   fewer updates, $\eta$ must grow in proportion to $B$; and then the noise, $\eta / B$, stays as it was (2.8).
 # - **Adam: square root.** The denominator $\sqrt v$ is about the size of the batch's noise, $\sigma / \sqrt B$. So the
-#   way along the signal is $\eta\, G \sqrt B / \sigma$: each update already grows with $\sqrt B$. For the same way per
-#   epoch $\eta$ must grow by another $\sqrt B$ (Malladi et al. 2022, who scale $\beta_1$ and $\beta_2$ as well).
+#   progress along the signal is $\eta\, G \sqrt B / \sigma$: each update already grows with $\sqrt B$. For the same
+#   distance per epoch $\eta$ must grow by another $\sqrt B$ (Malladi et al. 2022, who scale $\beta_1$, $\beta_2$ and
+#   $\varepsilon$ as well).
 #
 # Batches from 8 to 256, two epochs, 13 learning rates, six seeds. For each seed and batch the best learning rate is
 # read off the validation loss.
@@ -262,14 +266,13 @@ root = lab.batch_rule("Adam")
 root
 
 # %% [markdown]
-# Up to 64 the best learning rate grows like $B$ to the power 0.95, interval from 0.87 to 1.04, for SGD, and 0.51,
-# from 0.41 to 0.61, for Adam. Each interval holds its rule and excludes the other's. On the right is what it costs to
-# tune at batch 8 and follow the rule from there: nothing at first.
+# Up to 64 the best learning rate grows like $B$ to the power of about 0.95 for SGD, with an interval from 0.87 to 1.04,
+# and of about 0.5 for Adam, from 0.4 to 0.6. Each interval holds its rule and excludes the other's. On the right is
+# what it costs to tune at batch 8 and follow the rule from there: nothing at first.
 #
-# Then SGD's rule breaks, and it breaks hard. From 64 to 256 its best learning rate hardly moves, from 1.2 to 1.3. Now
-# curvature sets the limit, as in 2.8; at 128 the rule asks for more than twice that, and the loss explodes.
-# Adam's rule holds to the end of the picture. Scaling too little costs some loss;
-# scaling too much costs the run.
+# Then SGD's rule breaks, and it breaks hard. From 64 to 256 its best learning rate hardly moves, staying near 1.2. Now
+# curvature sets the limit, as in 2.8; at 128 the rule asks for more than twice that, and the loss explodes. Adam's rule
+# holds to the end of the picture. Scaling too little costs some loss; scaling too much costs the run.
 
 # %% tags=["check"]
 claim("SGD's best learning rate grows like the batch", linear.slope().mean, near=1, within=0.2)
@@ -281,21 +284,21 @@ growth.reveal(float(np.exp(np.log(root.best[3] / root.best[0]).mean())))
 # %% [markdown]
 # ## 5.6  What if the schedule looks at the loss?
 #
-# **Reduce on plateau** is no function of the step. It is a state machine: the learning rate $\eta$, the lowest loss yet
-# $\ell^*$, and the number $b$ of observations in a row that were no better. At each new loss $\ell$:
+# **Reduce on plateau** is not a function of the step. It is a state machine: the learning rate $\eta$, the lowest loss
+# yet $\ell^*$, and the number $b$ of observations in a row that were no better. At each new loss $\ell$:
 #
-# $$\ell < \ell^*: \ \ \ell^* \leftarrow \ell,\ b \leftarrow 0; \qquad
+# $$\ell < (1 - \vartheta)\,\ell^*: \ \ \ell^* \leftarrow \ell,\ b \leftarrow 0; \qquad
 # \text{otherwise } b \leftarrow b + 1; \qquad
 # b > \text{patience}: \ \ \eta \leftarrow \gamma\, \eta,\ b \leftarrow 0 .$$
 #
-# The $\gamma$ is called `factor`. That sounds like what you would do by hand. Below it runs on a bowl with a steep
-# direction, which has a noise floor, and a flat one, which takes long. The loss itself is computed exactly, and
-# falls at every epoch until it is at the floor. But the machine sees it with an error of 10 %, as one does on a
-# small validation set.
+# Here $\gamma$ is `factor` and $\vartheta$ is `threshold`, $10^{-4}$ as in torch. That sounds like what you would do by
+# hand. Below it runs on a bowl with a steep direction, which has a noise floor, and a flat one, which takes long. The
+# loss itself is computed exactly, and falls at every epoch until it is at the floor. But the machine sees it with an
+# error of 10 %, as one does on a small validation set.
 
 # %% [markdown] tags=["predict"]
-# **Predict.** With patience 0, after how many epochs does the machine first see a plateau that is not there? From 0
-# to 20, which patience ends lowest? And if the error of looking is doubled, does the best patience grow?
+# **Predict.** With patience 0, after how many epochs does the machine first see a plateau that is not there? From 0 to
+# 20, which patience ends lowest? And if the measurement error is doubled, does the best patience grow?
 
 # %%
 explore(lab.plateau)
@@ -305,16 +308,15 @@ sweep = lab.patience_sweep()
 sweep
 
 # %% [markdown]
-# The lowest of $k$ observations of one value is no typical one but the luckiest, some $\sqrt{2 \ln k}$ deviations too
-# low. Against it an honest observation looks like no progress. So with patience 0 the first reduction comes after three
-# epochs or so, and after fifteen the learning rate is at its minimum: the flat direction has hardly begun to move,
-# and the loss ends nearly nine times higher than with patience 9. Too much patience costs, too, since the reduction
-# comes late. With twice the error the best patience is 16.
+# The lowest of $k$ observations of one value is not a typical one but the luckiest, up to $\sqrt{2 \ln k}$ deviations
+# too low on average. Against it an honest observation looks like no progress. So with patience 0 the first reduction
+# comes after three epochs or so, and after fifteen the learning rate is at its minimum: the flat direction has hardly
+# begun to move, and the loss ends nearly nine times higher than with patience 9. Too much patience costs, too, since
+# the reduction comes late. With twice the error the best patience is 16.
 #
-# Then look without any error, and be surprised: the best patience is 0, and it ends higher than with an error of 10 %.
-# A loss that still creeps down, by however little, is better than its best at every epoch, and the machine waits for a
-# plateau that does not come. That is what `threshold` is for: it asks for a loss below $(1 - \text{threshold})\,
-# \ell^*$.
+# With no measurement error at all the result is surprising: the best patience is 0, and it ends higher than with an
+# error of 10 %. The first reduction comes only at epoch 93 of 120: with a threshold of a hundredth of a percent almost
+# any creep counts as progress. A larger `threshold` asks for more.
 #
 # So patience is not a matter of taste: it has to outlast the luck of one observation, and the threshold has to say how
 # much progress counts as some. Or decide beforehand, by a schedule that does not look.
@@ -329,10 +331,11 @@ claim("with no noise at all it is worse than with 10 %", quiet / ends[9], above=
 # %% [markdown]
 # ## 5.7  Folklore on trial: "the LR finder gives you the learning rate"
 #
-# The **range test** (Smith 2017) trains for 100 updates or so while the learning rate grows from far too small to far
-# too large, and watches the loss. Two common rules read a suggestion off the smoothed curve: *steepest*, where the loss
-# falls fastest, and *minimum / 10*, a tenth of where it is lowest. It is nothing but training under the schedule
-# $s(t) = r^t$ with $r > 1$, so `range_test` in the library is that, for many seeds at once.
+# The **range test** goes back to Smith (2017), who raised the learning rate linearly over a few epochs and read off
+# accuracy. The version in use is fastai's (Gugger 2018): 100 updates or so, while the learning rate grows geometrically
+# from far too small to far too large, and a look at the loss. Its two common rules read a suggestion off the smoothed
+# curve: *steepest*, where the loss falls fastest, and *minimum / 10*, a tenth of where it is lowest. It is nothing but
+# training under the schedule $s(t) = r^t$ with $r > 1$, so `range_test` in the library is that, for many seeds at once.
 #
 # Before you look: what decides where the curve falls fastest? Is it a property of the network?
 
@@ -373,11 +376,11 @@ large
 # - **Adam and momentum, minimum / 10**: within a fifth of the best loss in all four cases. That is a usable start.
 # - **Steepest**: with batch 256 between 1.8 and 3.2 times the best loss, whatever the optimizer.
 #
-# Guilty, then, of overclaiming. What the test does find is the upper end: its lowest point lies within a factor of
-# 2.5 of where the sweep's loss has doubled, in all six cases, and that is worth 100 updates. The best learning rate is
+# Guilty, then, of overclaiming. What the test does find is the upper end: its lowest point lies within a factor of 2.5
+# of where the sweep's loss has doubled, in all six cases, and that is worth 100 updates. The best learning rate is
 # somewhere below; how far depends on the optimizer, the batch and the length of *your* run, and "a tenth" is a guess
-# that happens to suit some of them. (Move `batch`: elsewhere the numbers are others.) Use the test to place a
-# sweep, not to replace it.
+# that happens to suit some of them. (Move `batch`: elsewhere the numbers are different.) Use the test to place a sweep,
+# not to replace it.
 
 # %% tags=["check"]
 fifty, longer = (lab.range_curves("SGD", steps=n).suggested["steepest"] for n in (50, 200))
@@ -414,19 +417,19 @@ kicked
 
 # %% [markdown]
 # There is no barrier, in any seed, between any two cycles: on the way from one end to the next the loss falls all the
-# time. Between two seeds it rises to some hundred times what it is at the ends. So the ball stays in its valley. What
-# rises at a restart is the noise floor of 5.2: a little here, and to nearly twice the loss if a fifth of the labels
-# are wrong. When it sinks again the run is farther along the same valley.
+# time. Between two seeds it rises to some hundred times what it is at the ends. So in this network the ball stays in
+# its valley. What rises at a restart is the noise floor of 5.2: a little here, and to nearly twice the loss if a fifth
+# of the labels are wrong. When it sinks again the run is farther along the same valley.
 #
 # Nor is any help to be seen: with eight seeds the test accuracy is not distinguishable from that of one cosine of
 # the same length, and with 24 others the single cosine is ahead by a third of a point. With wrong labels the runs
 # stay in their valleys as well, and restarts are no better either. At $\eta = 0.9$, where some runs are near
 # divergence, small barriers appear, less than a tenth of those between seeds; the accuracy is no better for it.
 #
-# Gotmare et al. (2019) look at larger networks and do not find the usual reasons supported either. Keep apart what such
-# a test can show: a straight line without a barrier proves that two networks lie in one valley; a barrier on it would
-# not prove the opposite, since there may be a way around. What restarts do give is a usable network at the end of every
-# cycle, and 5.9 has a cheaper way to that.
+# On larger networks Gotmare et al. (2019) do see the path move over barriers, and still find no escape from one minimum
+# into another. Keep apart what such a test can show: a straight line without a barrier proves that two networks lie in
+# one valley; a barrier on it would not prove the opposite, since there may be a way around. What restarts do give is a
+# usable network at the end of every cycle, and 5.9 has a cheaper way to that.
 
 # %% tags=["check"]
 claim("between the ends of two cycles there is no barrier", kicked.barriers.max(), below=0.01)
@@ -437,8 +440,8 @@ ridge.reveal(float(kicked.barriers.mean() / kicked.stranger_barriers.mean()))
 # %% [markdown]
 # ## 5.9  Frontier: must you know when you will stop?
 #
-# *This section is recent research.* A cosine has to know its end. Stop it half way and the learning rate is still
-# high; want to go on, and it is zero. Two answers:
+# *This section is recent research.* A cosine has to know its end. Stop it halfway and the learning rate is still high;
+# want to go on, and it is zero. Two answers:
 #
 # - **Warm-up, stable, decay** (Hu et al. 2024; Hägele et al. 2024): stay at the peak, and branch off a short line to 0
 #   whenever a model is wanted. One long run serves all lengths.
@@ -461,9 +464,9 @@ ends
 # %% [markdown]
 # Only the constant learning rate is clearly worse, by about a fifth at every length. The others are within a few
 # percent of the cosine, and no interval excludes it: not distinguishable, with eight seeds. Over 24 others the straight
-# line and schedule-free are ahead of the cosine, by at most 4 %, and "stable, decay" is level with it. Of these three
-# two did not have to know the length. Models for all three lengths cost seven epochs with cosines, each begun anew,
-# and 4.6 with one stable run and a branch for each of the two shorter lengths.
+# line and schedule-free are ahead of the cosine, by at most 4 %, and "stable, decay" is level with it. Two of the three
+# did not need to know the length in advance. To get a model at all three lengths, the cosine needs three separate runs,
+# seven epochs in all; one stable run with a branch for each of the two shorter lengths needs 4.6.
 #
 # So the shape of the decay hardly matters here, as long as there is one. What the averaging does is the same thing by
 # other means: the mean of a cloud of points lies closer to its center than nearly all of them (2.5).
@@ -480,15 +483,15 @@ claim("plans that know no horizon do as well as the cosine", max(free), below=0.
 #   compare schedules each at its own best learning rate.
 # - Decay lowers the noise floor $\eta\sigma^2/(2(2 - \eta\lambda))$, until forgetting takes longer than the run still
 #   lasts. Where the noise dies by itself, eight seeds could not see what it brings.
-# - Plot the learning rate that was used. A schedule stepped per batch or by every process ruins a run in silence;
-#   torch's cosine even hides it.
+# - Plot the learning rate that was used. A schedule stepped per batch, or once for every process, ruins a run in
+#   silence; torch's cosine even hides it.
 # - Adam's first update is $\eta$ in every coordinate, four times a later one in pure noise. A warm-up is insurance: on
 #   this network it helped only at learning rates that were too large anyway.
 # - Best learning rate against batch: linear for SGD up to the curvature's limit, square root for Adam.
 # - Reduce-on-plateau compares with the luckiest loss yet: patience has to outlast that luck.
 # - The range test finds the upper end. The best learning rate it does not know.
-# - Warm restarts stayed in their valley, and ended no better than one cosine.
-# - You need a decay; you need not know from the start when.
+# - In this network warm restarts stayed in their valley, and ended no better than one cosine.
+# - With noisy gradients you need a decay; you need not know from the start when.
 
 # %% [markdown]
 # ## Exercises
@@ -517,7 +520,7 @@ assert verdict.passed, verdict
 verdict
 
 # %% [markdown]
-# **2. Warm restarts.** Return the factor of update `t`: half a cosine from 1 towards 0 over `period` updates, then anew
+# **2. Warm restarts.** Return the factor of update `t`: half a cosine from 1 toward 0 over `period` updates, then again
 # from 1, each time over `growth` times as many (torch's `T_0` and `T_mult`; `growth` is a whole number of at least 1).
 
 
@@ -612,17 +615,17 @@ questions("05_learning_rate")
 # %% [markdown]
 # ## References
 #
-# - L. N. Smith, *Cyclical Learning Rates for Training Neural Networks*, 2017: the range test. L. N. Smith, N. Topin,
-#   *Super-Convergence*, 2018: one cycle.
+# - L. N. Smith, *Cyclical Learning Rates for Training Neural Networks*, 2017: the range test. S. Gugger, *How Do You
+#   Find a Good Learning Rate*, 2018: fastai's form of it. L. N. Smith, N. Topin, *Super-Convergence*, 2017: one cycle.
 # - I. Loshchilov, F. Hutter, *SGDR: Stochastic Gradient Descent with Warm Restarts*, 2017.
 # - P. Goyal et al., *Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour*, 2017: linear scaling and warm-up.
 # - A. Gotmare, N. S. Keskar, C. Xiong, R. Socher, *A Closer Look at Deep Learning Heuristics: Learning Rate Restarts,
 #   Warmup and Distillation*, 2019.
-# - L. Liu et al., *On the Variance of the Adaptive Learning Rate and Beyond*, 2020. R. Xiong et al., *On Layer
-#   Normalization in the Transformer Architecture*, 2020. J. Gilmer et al., *A Loss Curvature Perspective on Training
-#   Instabilities of Deep Learning Models*, 2022.
+# - R. Xiong et al., *On Layer Normalization in the Transformer Architecture*, 2020. J. Gilmer et al., *A Loss Curvature
+#   Perspective on Training Instabilities of Deep Learning Models*, 2022.
 # - S. Malladi, K. Lyu, A. Panigrahi, S. Arora, *On the SDEs and Scaling Rules for Adaptive Gradient Algorithms*, 2022.
 # - A. Defazio, A. Cutkosky, H. Mehta, K. Mishchenko, *Optimal Linear Decay Learning Rate Schedules and Further
 #   Refinements*, 2023. A. Defazio et al., *The Road Less Scheduled*, 2024.
 # - S. Hu et al., *MiniCPM*, 2024. A. Hägele et al., *Scaling Laws and Compute-Optimal Training Beyond Fixed Training
 #   Durations*, 2024.
+# - S. Bergsma et al., *Straight to Zero: Why Linearly Decaying the Learning Rate to Zero Works Best for LLMs*, 2025.
