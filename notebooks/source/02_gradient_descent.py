@@ -119,7 +119,7 @@ claim("the flattest is the slowest", five.measured.argmax() == 0)
 # %% tags=["predict"]
 v_shape = predict(
     "Curvatures from 0.1 to 1, so kappa = 10: how much of the error does a step leave, for each learning rate?",
-    Curve(xlabel="learning rate (1 / lambda_max)", ylabel="rate", x=(0, 2.2), y=(0, 1.3)),
+    Curve(xlabel="learning rate (1 / lambda_max)", ylabel="contraction factor", x=(0, 2.2), y=(0, 1.3)),
 )
 v_shape
 
@@ -347,7 +347,7 @@ worth.reveal(critical)
 # 0.04$ throughout and once with $\eta = 0.04\,B$.
 
 # %% tags=["predict"]
-holds = predict("Rate 0.04 B: up to which batch does the loss stay within 1.5 times that of batch 1?", Log(1, 512))
+holds = predict("Learning rate 0.04 B: up to which batch does the loss stay within 1.5 times that of batch 1?", Log(1, 512))
 holds
 
 # %%

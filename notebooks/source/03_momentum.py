@@ -259,7 +259,7 @@ claim("Nesterov shrinks by less of a step", lab.phase(0.5, 0.8, "Nesterov").rate
 # %% tags=["predict"]
 fate = predict(
     "Heavy ball with that setting starts at 3.3. After 120 steps it is",
-    Choice(("at the minimum", "still on its way", "at infinity", "going round forever")),
+    Choice(("at the minimum", "still on its way", "at infinity", "cycling forever")),
 )
 fate
 
@@ -283,7 +283,7 @@ caught = sum(run.cycles for run in starts)
 claim("about one start in eight is caught", caught / len(starts), above=0.05, below=0.2)
 claim("Nesterov arrives from all of them", max(abs(run.nesterov[-1]) for run in starts), below=1e-5)
 claim("at lr = 0.105 none is", not any(lab.cycle(float(x), lr=0.105).cycles for x in np.linspace(-4, 4, 81)))
-fate.reveal("going round forever")
+fate.reveal("cycling forever")
 
 # %% [markdown]
 # ## 3.7  Where does the learning rate belong?

@@ -54,7 +54,7 @@ class Bowl(Result):
 
     def summary(self) -> str:
         rate = round(self.factors.max(), 9)
-        fate = "above it: diverges" if rate > 1 else "below it: converges" if rate < 1 else "at it: jumps for ever"
+        fate = "above it: diverges" if rate > 1 else "below it: converges" if rate < 1 else "at it: jumps forever"
         sizes = "a step leaves {:.3f} of the flat coordinate's size and {:.3f} of the steep one's".format(*self.factors)
         return f"learning rate {self.lr:.3g}, threshold {self.threshold:.3g}, {fate}; {sizes}"
 

@@ -59,6 +59,7 @@ def test_who_generalizes_better_depends_on_the_task_and_on_what_one_chooses_by(t
 @pytest.mark.parametrize("seed", [0, 50])
 def test_who_minds_when_a_matrix_problem_is_turned(seed):
     result = lab.matrix_race(seed=seed)
+    assert all(0 < place < 11 for places in result.place.values() for place in places)
     assert result.loses("Adam") > 50
     assert result.loses("SOAP") < 10
     assert result.loses("momentum") == pytest.approx(1, rel=1e-3)
