@@ -142,7 +142,7 @@ class Quadratic:
 
 
 def quadratic(eigenvalues: Sequence[float] | Tensor, *, seed: int | None = None) -> Quadratic:
-    """A quadratic with this spectrum along the coordinate axes or, with a seed, along axes turned at random (Haar)."""
+    """A quadratic with this spectrum along the coordinate axes or, with a seed, along randomly rotated axes (Haar)."""
     spectrum = torch.as_tensor(eigenvalues, dtype=torch.float64)
     if spectrum.ndim != 1 or not len(spectrum) or not bool(spectrum.isfinite().all()):
         raise ValueError(f"quadratic: eigenvalues must be finite numbers, at least one, got {eigenvalues}")

@@ -8,7 +8,7 @@ from course_lib.autograd.array import Array, node
 
 
 def checkpoint(f: Callable[[Array], Array], x: Array) -> Array:
-    """f(x), keeping no array made on the way: the backward pass makes them again (Chen et al. 2016, section 3).
+    """f(x), keeping no array made on the way: the backward pass makes them again (Chen et al. 2016, section 4).
 
     Leaves that f uses besides x get their gradients as well. f must give the same result when it is called again.
     """

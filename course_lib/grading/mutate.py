@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-Edit = tuple[str, str]  # what stands in the source, what stands there instead
+Edit = tuple[str, str]  # what is in the source, what replaces it
 
 
 class Overlap(ValueError):

@@ -139,7 +139,7 @@ class Explorer(w.VBox):
         self._busy(False)
 
     def _hooks(self, values: dict[str, Any], loop: asyncio.AbstractEventLoop) -> dict[str, Callable]:
-        """`progress`, and `preview` for who takes it, for the worker's thread: both leave a run that is not wanted."""
+        """`progress`, and `preview` where it is taken, for the worker's thread: both stop an unwanted run."""
         last, drawing = {"told": 0.0, "shown": 0.0}, False
 
         def due(what: str, every: float) -> bool:

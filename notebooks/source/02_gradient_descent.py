@@ -138,7 +138,7 @@ lab.iterations()
 #
 # For a ravine that is close to the threshold: the best step is just short of disaster. And for each factor $e$ of
 # progress you pay about $\kappa / 2$ steps, so **the number of steps grows like $\kappa$**: double the condition
-# number, double the bill. The cautious $\eta = 1/\lambda_{\max}$ takes up to twice as many.
+# number, double the bill. The cautious $\eta = 1/\lambda_{\max}$ takes up to twice as many steps.
 #
 # In networks it is worse: beside a few large curvatures most are close to zero (Sagun et al. 2017), so that $\kappa$
 # has hardly a bound. (A curvature of exactly 0 needs no progress; what hurts is the spread of the others, along the
@@ -152,7 +152,7 @@ claim("1 / largest costs up to twice as many", growth.safe[-1] / growth.best[-1]
 v_shape.reveal(list(zip(sweep.lrs, lab.step_sweep(kappa=10.0).rates, strict=True)))
 
 # %% [markdown]
-# ## 2.4 What changes when the surface is not a bowl?
+# ## 2.4  What changes when the surface is not a bowl?
 #
 # Away from a minimum the curvatures change from place to place, and some may be negative. Four surfaces to walk on:
 #
@@ -347,7 +347,9 @@ worth.reveal(critical)
 # 0.04$ throughout and once with $\eta = 0.04\,B$.
 
 # %% tags=["predict"]
-holds = predict("Learning rate 0.04 B: up to which batch does the loss stay within 1.5 times that of batch 1?", Log(1, 512))
+holds = predict(
+    "Learning rate 0.04 B: up to which batch does the loss stay within 1.5 times that of batch 1?", Log(1, 512)
+)
 holds
 
 # %%

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counterexample(Result):
-    """x_t on [-1, 1]; the slopes go round: `large`, and period - 1 times -1. They sum to more than 0: the best is -1.
+    """x_t on [-1, 1]; the slopes repeat: `large`, then period - 1 times -1. They sum to more than 0: the best is -1.
 
     paths[name]: (steps+1,).
     """
@@ -68,7 +68,7 @@ class Counterexample(Result):
 
 
 def drift(large: Any, b2: Any, period: int = 3) -> Any:
-    r"""What Adam without momentum moves against in a round of slopes C, -1, ..., -1, once v goes round too.
+    r"""What Adam without momentum moves against in a round of slopes C, -1, ..., -1, once v repeats too.
 
     .. math::
         v_1 &= \frac{(1 - \beta_2)\, C^2 + \beta_2 - \beta_2^n}{1 - \beta_2^n}, \quad

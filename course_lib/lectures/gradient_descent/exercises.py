@@ -231,7 +231,7 @@ def sharpness(hvp: Callable[[Numbers], Numbers], v: Numbers, rounds: int) -> flo
 
 
 def hessian_case(title: str, eigenvalues: Sequence[float], *, turned: bool = True) -> Case:
-    """300 rounds, at most five calls a round; the eigenvectors are turned at random, or are the axes."""
+    """300 rounds, at most five calls a round; the eigenvectors are randomly rotated, or are the axes."""
     random = np.random.default_rng(len(title))
     n, hessian = len(eigenvalues), np.array(eigenvalues)
     if turned:

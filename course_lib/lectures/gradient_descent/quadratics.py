@@ -245,7 +245,7 @@ def contraction(
     *,
     seed: int = 0,
 ) -> Contraction:
-    """Run gradient descent on a five-dimensional quadratic whose eigenvectors are the axes, turned at random by `seed`.
+    """Run gradient descent on a five-dimensional quadratic whose eigenvectors are the axes, randomly rotated by `seed`.
 
     The eigenvalues are evenly spaced in ratio from 1/kappa to 1; theta starts at distance 1 along every eigenvector.
     """

@@ -27,13 +27,16 @@ class MiscountedSchedule(Result):
     processes: int
 
     def cost(self, kind: str, mistake: int) -> Comparison:
-        """Accuracy as meant less that with the mistake (1 per batch, 2 by each process), paired by seed."""
+        """Accuracy as meant less that with the mistake (1 per batch, 2 once for each process), paired by seed."""
         rows = self.accuracies[kind]
         return compare(rows[0], rows[mistake], names=(NAMES[0], NAMES[mistake]))
 
     def summary(self) -> str:
         lost = [f"{k} {', '.join(f'{100 * self.cost(k, m).mean:.1f}' for m in (1, 2))}" for k in self.accuracies]
-        return f"points of accuracy lost per batch, and by {self.processes} processes: " + "; ".join(lost)
+        return (
+            f"points of accuracy lost, stepped per batch and once for each of {self.processes} processes: "
+            + "; ".join(lost)
+        )
 
     def draw(self, figure: "Figure"):
         """Test accuracy of each seed, by schedule and by way of counting."""

@@ -74,7 +74,7 @@ def plateau(
 ) -> PlateauRun:
     """SGD on a noisy bowl with a steep and a flat direction; each epoch's loss is seen with relative error `noise`.
 
-    The expected loss is computed, not sampled: the only noise in the picture is that of looking.
+    The expected loss is computed, not sampled: the only noise in the picture is the measurement error.
     """
     errors = _errors(seed)
     moments: tuple[float, ...] = STARTS

@@ -125,8 +125,8 @@ def restarts(
 ) -> Restarts:
     """SGD in batches of 16: `cycles` cosines of `length` epochs each, one after the other, and one cosine as long.
 
-    A share `wrong` of the training labels is drawn anew. Each cycle starts where the last one ended: that is training
-    under warm_restarts.
+    A share `label_noise` of the training labels is redrawn at random. Each cycle starts where the last one ended:
+    that is training under warm_restarts.
     """
     each, data = range(seed, seed + seeds), handwriting(label_noise)
     part = data.train

@@ -236,8 +236,8 @@ def horizons(
 ) -> Horizons:
     """Train SGD for 1, 2 and 4 epochs by five plans, each with the one learning rate of six that is best at 4.
 
-    A share `wrong` of the training labels is drawn anew. Constant, stable-decay and schedule-free runs of different
-    lengths share their path until a decay begins: one long run would have done.
+    A share `label_noise` of the training labels is redrawn at random. Constant, stable-decay and schedule-free runs
+    of different lengths share their path until a decay begins: one long run would have done.
     """
     lrs, fresh, tuning = np.geomspace(0.1, 1.0, 6), range(seed, seed + seeds), range(seed + 500, seed + 503)
     train = partial(grid, data=handwriting(label_noise), batch=batch)

@@ -93,9 +93,9 @@ def gallery(
     growth: Annotated[float, Linear(1.0, 3.0)] = 1.0,
     power: Annotated[float, Linear(0.5, 4.0)] = 1.0,
 ) -> Gallery:
-    """Make a schedule over `steps` updates, the first `warm` of them a line from 0. Deterministic.
+    """Make a schedule over `steps` updates, the first `warmup_steps` of them a line from 0. Deterministic.
 
-    floor: where polynomial, cosine, restarts and the last decay end. parts: plateaus of step decay, each 0.3 of the
+    floor: where polynomial, cosine, restarts and the last decay end. drops: plateaus of step decay, each 0.3 of the
     one before, or cosines of warm restarts, each `growth` times as long. power: of the polynomial. Exponential falls to
     a hundredth; inverse square root starts to fall after a tenth; stable ends where the last fifth begins.
     """
@@ -298,7 +298,7 @@ def unit_curves(
     """The learning rate that each batch gets from a schedule made for epochs. Deterministic.
 
     As meant it is stepped once an epoch. Stepped after every batch it runs per_epoch times too fast; where each of N
-    processes steps the one that all share, N times too fast.
+    processes steps the one that all share, as Accelerate does, N times too fast.
     """
     schedule, t = meant(kind, epochs), torch.arange(epochs * per_epoch)
     epoch = t // per_epoch

@@ -48,7 +48,7 @@ class Cycle(Result):
     def summary(self) -> str:
         places = ", ".join(f"{x:.2f}" for x in self.limit)
         end = "diverges" if abs(self.heavy_ball[-1]) > 1e3 else f"ends at {self.heavy_ball[-1]:.2g}"
-        heavy = f"goes round {places} forever" if self.cycles else end
+        heavy = f"cycles through {places} forever" if self.cycles else end
         return f"heavy ball {heavy}; Nesterov ends at {self.nesterov[-1]:.2g}"
 
     def draw(self, figure: "Figure"):

@@ -205,8 +205,8 @@ check_best_setting = Exercise(
     (
         Mistake(
             "not squared",
-            "beta is the square of (sqrt(kappa) - 1) / (sqrt(kappa) + 1): the rate is the root of beta, and you gave "
-            "the rate. (It is also Nesterov's beta.)",
+            "beta is the square of (sqrt(kappa) - 1) / (sqrt(kappa) + 1): the contraction factor is its root, "
+            "and that is what you gave. (It is also Nesterov's beta.)",
             ("(high + low)) ** 2", "(high + low))"),
         ),
         Mistake(
@@ -226,7 +226,7 @@ check_best_setting = Exercise(
         ),
         Mistake(
             "roots missing",
-            "kappa stands in beta without its root: that is the rate of plain descent, squared.",
+            "beta has kappa without its root: that is the contraction factor of plain descent, squared.",
             ("((high - low) / (high + low))", "((L - mu) / (L + mu))"),
         ),
         Mistake(
@@ -296,12 +296,13 @@ check_rate = Exercise(
         ),
         Mistake(
             "always sqrt(beta)",
-            "sqrt(beta) is the rate only while the eigenvalues are a complex pair, (1 - sqrt(lr curvature))^2 < beta.",
+            "sqrt(beta) is the contraction factor only while the eigenvalues are a complex pair, "
+            "(1 - sqrt(lr curvature))^2 < beta.",
             (LARGEST, "beta**0.5"),
         ),
         Mistake(
             "determinant",
-            "beta is the product of the two eigenvalues: the rate is the size of the larger one.",
+            "beta is the product of the two eigenvalues: the contraction factor is the size of the larger one.",
             (LARGEST, "beta"),
         ),
         Mistake(
@@ -326,7 +327,8 @@ check_rate = Exercise(
         ),
         Mistake(
             "cut at 1",
-            "The rate is cut at 1: beyond the stability limit it is larger, and says how fast the run diverges.",
+            "The contraction factor is cut at 1: beyond the stability limit it is larger, and says how fast "
+            "the run diverges.",
             (LARGEST, "min(1.0, np.abs(roots).max())"),
         ),
         Mistake(

@@ -79,7 +79,7 @@ class Contraction(Result):
         (envelope,) = left.plot([], [], color=ORANGE, ls="--", lw=1.4)
         right.set(xlabel="step", ylabel="distance to the minimum, |x|", xlim=(0, 200), ylim=(1e-12, 1e6), yscale="log")
         (distance,) = right.plot([], [], color=BLUE, lw=1.2, label="measured")
-        (slope,) = right.plot([], [], color=ORANGE, ls="--", lw=1.4, label=r"theory, rate$^t$, from 1")
+        (slope,) = right.plot([], [], color=ORANGE, ls="--", lw=1.4, label=r"theory, factor$^t$, from 1")
         right.legend(loc="upper right")
 
         def redraw(result: Contraction):
@@ -143,7 +143,7 @@ class Phase(Result):
 
     @property
     def error(self) -> float:
-        """The largest difference of measured and predicted rate over the plane."""
+        """The largest difference of measured and predicted contraction factor over the plane."""
         return float(np.abs(self.rates - self.predicted).max())
 
     def summary(self) -> str:
@@ -152,8 +152,8 @@ class Phase(Result):
         return f"{setting}: {kind}; a step leaves {self.rate:.4f} of the distance"
 
     def draw(self, figure: "Figure"):
-        """Left the measured rate over the plane, theory's borders on it and the setting marked; right the eigenvalues
-        of a step at the setting, on the curve that they run along when the learning rate is moved."""
+        """Left the measured contraction factor over the plane, with theory's borders and the setting marked;
+        right the eigenvalues of a step there, on the curve that they run along when the learning rate moves."""
         left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
         left.set(xlabel=r"$\eta\lambda$", ylabel=r"momentum $\beta$", xscale="log", xlim=(1e-3, 5), ylim=(0, 0.99))
         left.grid(False)
@@ -175,7 +175,7 @@ class Phase(Result):
         right.set_aspect("equal")
         right.plot(CIRCLE.real, CIRCLE.imag, color=RED, lw=1.2, label="size 1: beyond it, diverges")
         (locus,) = right.plot([], [], ".", color=GREY, ms=2.5, label=r"for $\eta\lambda$ from 0.001 to 5")
-        (ring,) = right.plot([], [], color=ORANGE, ls="--", lw=1.4, label="size of the larger one: the rate")
+        (ring,) = right.plot([], [], color=ORANGE, ls="--", lw=1.4, label="contraction factor: size of the larger one")
         (pair,) = right.plot([], [], "o", color=BLUE, ms=7, mec=INK)
         right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
         shown: list[Any] = []  # the method whose map stands, and its borders
@@ -208,7 +208,7 @@ def phase(
     beta: Annotated[float, Linear(0.0, 0.99)] = 0.8,
     method: Method = "heavy ball",
 ) -> Phase:
-    """Measure the rate of 6000 settings by running each for 240 steps on curvature 1. Deterministic."""
+    """Measure the contraction factor of 6000 settings by running each for 240 steps on curvature 1. Deterministic."""
     return Phase(LRS, BETAS, _map(method), lr, beta, method)
 
 
@@ -229,23 +229,23 @@ class Tuning(Result):
 
     @property
     def best(self) -> tuple[float, float, float]:
-        """eta, beta and rate of the fastest setting of the grid."""
+        """eta, beta and contraction factor of the fastest setting of the grid."""
         i, j = np.unravel_index(self.rates.argmin(), self.rates.shape)
         return float(self.lrs[j]), float(self.betas[i]), float(self.rates[i, j])
 
     @property
     def predicted(self) -> tuple[float, float, float]:
-        """eta, beta and rate that theory names: heavy ball's best, but for Nesterov only the usual setting."""
+        """eta, beta and contraction factor that theory names: heavy ball's best, for Nesterov only the usual ones."""
         lr, beta, rate = tuned(self.kappa, self.method)
         return float(lr), float(beta), float(rate)
 
     @property
     def plain(self) -> float:
-        """The best rate without momentum, on the grid's first row."""
+        """The best contraction factor without momentum, on the grid's first row."""
         return float(self.rates[0].min())
 
     def summary(self) -> str:
-        here, there = ("eta {:.2f}, beta {:.2f}, rate {:.3f}".format(*t) for t in (self.best, self.predicted))
+        here, there = ("eta {:.2f}, beta {:.2f}, factor {:.3f}".format(*t) for t in (self.best, self.predicted))
         named = "theory's best" if self.method == "heavy ball" else "the usual setting"
         return f"{self.method}, fastest measured: {here}; {named}: {there}; without momentum {self.plain:.3f}"
 

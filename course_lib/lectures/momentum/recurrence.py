@@ -47,7 +47,7 @@ def oscillates(lr: Any, beta: Any, method: str = "heavy ball") -> Any:
 
 
 def tuned(kappa: Any, method: str = "heavy ball") -> tuple[Any, Any, Any]:
-    """eta, beta and rate that suit a quadratic with curvatures from 1/kappa to 1 best.
+    """eta, beta and contraction factor that suit a quadratic with curvatures from 1/kappa to 1 best.
 
     Heavy ball: Polyak 1964. Nesterov: the textbook's eta = 1/L (Nesterov 2004, 2.2.1), not the best for quadratics.
     """

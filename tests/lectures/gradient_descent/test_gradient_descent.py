@@ -30,7 +30,7 @@ def test_divergence_sets_in_exactly_above_two_over_the_largest_eigenvalue(kappa)
     assert not bowl(0.999 * 2 / kappa, kappa, 100).diverges
     assert bowl(1.001 * 2 / kappa, kappa, 100).diverges
     fates = [bowl(share * 2 / kappa, kappa).summary() for share in (0.999, 1.0, 1.001)]
-    assert ["converges" in fates[0], "for ever" in fates[1], "diverges" in fates[2]] == [True] * 3
+    assert ["converges" in fates[0], "forever" in fates[1], "diverges" in fates[2]] == [True] * 3
     assert bowl(kappa=kappa).threshold == pytest.approx(2 / kappa)
 
 
