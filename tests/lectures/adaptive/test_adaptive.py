@@ -92,15 +92,15 @@ def test_adadelta_recovers_later_than_rmsprop():
 @pytest.mark.parametrize("seed", [0, 100])
 def test_sgd_starves_rare_features_and_adagrad_feeds_them(seed):
     result = rare_features(seed=seed)
-    assert result.against("SGD", "AdaGrad").higher == 0
-    assert result.against("RMSProp", "AdaGrad").higher == 0
+    assert result.against("SGD", "AdaGrad").low > 0.05
+    assert result.against("RMSProp", "AdaGrad").low > 0.05
     assert result.rare_error("SGD").mean() > 1.8 * result.rare_error("AdaGrad").mean()
     assert result.losses["SGD"].mean() > 2 * result.losses["AdaGrad"].mean()
 
 
 def test_where_no_feature_is_rare_adagrad_has_no_lead():
     result = rare_features(rarest=0.3)
-    assert result.against("SGD", "AdaGrad").higher != 0
+    assert result.against("SGD", "AdaGrad").high < 0.01
     assert result.losses["SGD"].mean() < 1.1 * result.losses["AdaGrad"].mean()
 
 

@@ -141,7 +141,7 @@ def test_gradient_variance_falls_as_one_over_the_batch(seed):
 @pytest.mark.parametrize("seed", [0, 100])
 def test_sampling_without_replacement_beats_with(seed):
     result = replacement(seed=seed)
-    assert result.comparison.higher == 0
+    assert result.comparison.low > 0.003
     assert result.independent.mean() > 1.15 * result.distinct.mean()
 
 
