@@ -43,7 +43,7 @@ class Canvas:
     frame itself: then everything is drawn.
     """
 
-    def __init__(self, draw: Draw, size: tuple[float, float] = SIZE):
+    def __init__(self, draw: Draw, size: tuple[float, float] = SIZE) -> None:
         self.draw = draw
         self.figure = Figure(size, dpi=INCH * SCALE, layout="constrained")
         self.agg = FigureCanvasAgg(self.figure)
@@ -89,14 +89,21 @@ class LivePicture(w.Image):
 
     description = Unicode("").tag(sync=True)  # the front end titles only widgets that have one, if empty
 
-    def __init__(self, draw: Draw, size: tuple[float, float] = SIZE):
+    def __init__(self, draw: Draw, size: tuple[float, float] = SIZE) -> None:
         self.canvas = Canvas(draw, size)
         width, height = (int(side * INCH) for side in size)
         layout = w.Layout(max_width="100%", object_fit="contain")
         super().__init__(format="png", width=width, height=height, layout=layout)
 
     def show(self, result: Any) -> None:
+        if self.comm is None:
+            return  # closed
         picture = self.canvas.render(result)
         with self.hold_sync():
             self.value = picture
             self.tooltip = result.summary()  # the picture's name for a screen reader
+
+    def close(self) -> None:
+        """Free the figure with its pixels."""
+        self.__dict__.pop("canvas", None)
+        super().close()

@@ -1,31 +1,21 @@
 """Sliders over an experiment: everything they offer comes from its signature."""
 
-import asyncio
 import base64
+import functools
 import html
 import inspect
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import MappingProxyType
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, get_type_hints
 
 import ipywidgets as w
+from IPython import get_ipython
 
 from course_lib.ranges import controls_of
 from course_lib.widgets.canvas import LivePicture
+from course_lib.widgets.runner import Runner, Values
 from course_lib.widgets.sliders import control_widget, rounded, same_notch
-
-T = TypeVar("T")
-
-REMEMBERED = 64  # results
-TELL_EVERY = 0.1  # seconds between two movements of the progress bar
-SHOW_EVERY = 0.25  # seconds between two pictures of a run that is under way
-
-
-class Stopped(Exception):
-    """Raised out of an experiment's loop when its result is no longer wanted."""
 
 
 class Explorer(w.VBox):
@@ -33,10 +23,10 @@ class Explorer(w.VBox):
 
     An experiment that takes `progress` is slow: it runs in a thread while the page stays alive, the latest setting
     wins, and Stop ends it. One that takes `preview` is drawn while it runs, and Stop leaves what is known. `set(...)`
-    runs at once and returns when the picture is there; `result` is what the picture shows.
+    runs at once and returns when the picture is there; `result` is what the picture shows. `close()` frees the memory.
     """
 
-    def __init__(self, experiment: Callable, **fixed: Any):
+    def __init__(self, experiment: Callable[..., Any], **fixed: Any) -> None:
         kind: Any = get_type_hints(experiment).get("return")
         if not hasattr(kind, "draw"):
             raise TypeError(f"explore: {experiment.__name__} must be annotated with the Result that it returns")
@@ -44,15 +34,10 @@ class Explorer(w.VBox):
         if unknown := [name for name in fixed if name not in parameters]:
             raise TypeError(f"explore: {experiment.__name__} takes no {unknown[0]!r}; it takes {', '.join(parameters)}")
         self.experiment, self.fixed = experiment, fixed
-        self.slow, self.gradual = "progress" in parameters, "preview" in parameters
         self.legal = {name: c for name, c in controls_of(experiment).items() if name not in fixed}
-        self.values = {name: parameters[name].default for name in self.legal}
+        self.values: Values = {name: parameters[name].default for name in self.legal}
         self.controls = {name: control_widget(c, self.values[name], description=name) for name, c in self.legal.items()}
         self.result: Any = None
-        self._results: OrderedDict[tuple, Any] = OrderedDict()
-        self._wanted: dict[str, Any] | None = None
-        self._worker: asyncio.Task | None = None
-        self._stopping = False
         self._unfinished = False  # whether the picture is of a part of a run
         self._by_hand = True
 
@@ -63,10 +48,17 @@ class Explorer(w.VBox):
         self.stop.on_click(lambda _: self._halt())
         for name, control in self.controls.items():
             control.observe(lambda _, name=name: self._moved(name), names="value")
-        side = [self.reading, *([w.HBox([self.bar, self.stop])] if self.slow else [])]
+        self.runner = Runner(
+            functools.partial(experiment, **fixed),
+            show=self._show,
+            advance=lambda share: setattr(self.bar, "value", share),
+            complain=self._complain,
+            busy=self._busy,
+        )
+        side = [self.reading, *([w.HBox([self.bar, self.stop])] if self.runner.slow else [])]
         panel = w.HBox([w.VBox(list(self.controls.values())), w.VBox(side)], layout={"flex_flow": "row wrap"})
         super().__init__([panel, self.picture, self.call])
-        self._run_now(self.values)
+        self.runner.run(self.values)
 
     def set(self, **values: Any) -> None:
         """Move the controls to `values` and show the result.
@@ -75,8 +67,8 @@ class Explorer(w.VBox):
         """
         if unknown := [name for name in values if name not in self.controls]:
             raise TypeError(f"set: no control for {unknown[0]!r}; there are {', '.join(self.controls)}")
-        wanted = self.values | values
-        self._run_now(wanted)
+        wanted = {**self.values, **values}
+        self.runner.run(wanted)
         self.values = wanted
         for name, value in values.items():
             control = self.controls[name]
@@ -94,103 +86,27 @@ class Explorer(w.VBox):
         finally:
             self._by_hand = True
 
-    async def settled(self) -> None:
-        """Wait until the run that a hand started has ended."""
-        while self._worker is not None and not self._worker.done():
-            await asyncio.wait([self._worker])
+    def close(self) -> None:
+        """End what runs, and free the picture, the results and every control."""
+        if self.comm is not None:  # else it is closed already, or was never whole
+            self.runner.drop()
+            self.runner.results.clear()
+            for part in (*parts(self), self.bar, self.stop):
+                part.close()
+        super().close()
 
     def _moved(self, name: str) -> None:
         control = self.controls[name]
         if not self._by_hand or same_notch(control, control.value, self.values[name]):
             return  # no hand did that: the front end rounded the value to a position of its slider
-        self.values = self.values | {name: rounded(self.legal[name], control.value)}
-        try:
-            if not self.slow or self._key(self.values) in self._results:
-                self._run_now(self.values)
-            else:
-                self._run_later(self.values)
-        except Exception as error:
-            self._complain(error)
+        self.values = {**self.values, name: rounded(self.legal[name], control.value)}
+        self.runner.request(self.values)
 
-    def _run_now(self, values: dict[str, Any]) -> None:
-        self._wanted, self._stopping = None, True  # whatever still runs is no longer wanted
-        self._show(values, self._compute(values))
-
-    def _run_later(self, values: dict[str, Any]) -> None:
-        self._wanted = values
-        if self._worker is None or self._worker.done():
-            self._worker = asyncio.get_running_loop().create_task(self._work())
-
-    async def _work(self) -> None:
-        """Run the wanted setting in a thread until no newer one is wanted."""
-        loop = asyncio.get_running_loop()
-        self._busy(True)
-        while self._wanted is not None:
-            values, self._wanted, self._stopping = self._wanted, None, False
-            try:
-                result = await asyncio.to_thread(self._compute, values, self._hooks(values, loop))
-            except Stopped:
-                continue
-            except Exception as error:
-                self._complain(error)
-            else:
-                if not self._dropped:
-                    self._show(values, result)
-        self._busy(False)
-
-    def _hooks(self, values: dict[str, Any], loop: asyncio.AbstractEventLoop) -> dict[str, Callable]:
-        """`progress`, and `preview` where it is taken, for the worker's thread: both stop an unwanted run."""
-        last, drawing = {"told": 0.0, "shown": 0.0}, False
-
-        def due(what: str, every: float) -> bool:
-            if self._dropped:
-                raise Stopped
-            now = time.monotonic()
-            if now - last[what] < every:
-                return False
-            last[what] = now
-            return True
-
-        def progress(steps: Iterable[T]) -> Iterator[T]:
-            total = len(steps) if isinstance(steps, Sized) else None
-            for done, step in enumerate(steps):
-                if due("told", TELL_EVERY) and total:
-                    loop.call_soon_threadsafe(setattr, self.bar, "value", done / total)
-                yield step
-
-        def show(partial: Any) -> None:
-            nonlocal drawing
-            if not drawing and due("shown", SHOW_EVERY):
-                drawing = True
-                loop.call_soon_threadsafe(draw, partial)
-
-        def draw(partial: Any) -> None:
-            nonlocal drawing
-            if not self._dropped:
-                self._show(values, partial, unfinished=True)
-            drawing = False
-
-        return {"progress": progress} | ({"preview": show} if self.gradual else {})
-
-    @property
-    def _dropped(self) -> bool:
-        """Whether the run under way is no longer wanted."""
-        return self._wanted is not None or self._stopping
-
-    def _compute(self, values: dict[str, Any], hooks: Mapping[str, Callable] = MappingProxyType({})) -> Any:
-        key = self._key(values)
-        if key not in self._results:
-            self._results[key] = self.experiment(**self.fixed, **values, **hooks)
-            while len(self._results) > REMEMBERED:
-                self._results.popitem(last=False)
-        self._results.move_to_end(key)
-        return self._results[key]
-
-    def _show(self, values: dict[str, Any], result: Any, *, unfinished: bool = False) -> None:
+    def _show(self, values: Values, result: Any, *, unfinished: bool = False) -> None:
         self.picture.show(result)
         self.result, self._unfinished = result, unfinished
         self._say(html.escape(result.summary()))
-        arguments = ", ".join(f"{name}={value!r}" for name, value in (self.fixed | values).items())
+        arguments = ", ".join(f"{name}={value!r}" for name, value in {**self.fixed, **values}.items())
         code = html.escape(f"{self.experiment.__name__}({arguments})")
         self.call.value = f'<code style="user-select: all" title="click to select">{code}</code>'
 
@@ -201,7 +117,7 @@ class Explorer(w.VBox):
         self._say(f"<b>{html.escape(str(error) or type(error).__name__)}</b>")
 
     def _halt(self) -> None:
-        self._wanted, self._stopping = None, True
+        self.runner.drop()
         shown = "a run as far as it came" if self._unfinished else "the last finished run"
         self.bar.value = 0.0
         self._say(f"Stopped. The picture shows {shown}; move a control to run again.")
@@ -210,10 +126,6 @@ class Explorer(w.VBox):
         self.bar.value = 0.0
         for part in (self.bar, self.stop):
             part.layout.visibility = "visible" if running else "hidden"
-
-    @staticmethod
-    def _key(values: dict[str, Any]) -> tuple:
-        return tuple(values.items())
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
         """The live widget; for where no front end runs, the picture and a line of text."""
@@ -225,11 +137,38 @@ class Explorer(w.VBox):
         return bundle | still, shown
 
 
-def explore(experiment: Callable, **fixed: Any) -> Explorer:
+def parts(box: w.Box) -> Iterator[w.Widget]:
+    """Every widget inside `box`."""
+    for child in box.children:
+        yield child
+        if isinstance(child, w.Box):
+            yield from parts(child)
+
+
+def explore(experiment: Callable[..., Any], **fixed: Any) -> Explorer:
     """Show `experiment` with a control for each of its declared parameters but those in `fixed`.
 
-    The experiment is annotated with the `Result` that it returns, which says how it is drawn.
+    The experiment is annotated with the `Result` that it returns, which says how it is drawn. Explorers that an earlier
+    run of the same cell made are closed.
 
     Raises TypeError if it is not, and if `fixed` names a parameter that the experiment does not have.
     """
-    return Explorer(experiment, **fixed)
+    explorer = Explorer(experiment, **fixed)
+    cell, run = running_cell()
+    if cell is not None:
+        for place in [place for place in _made if place[0] == cell and place[1] != run]:
+            for earlier in _made.pop(place):
+                earlier.close()
+        _made[cell, run].append(explorer)
+    return explorer
+
+
+_made: defaultdict[tuple[str, int], list[Explorer]] = defaultdict(list)  # by cell and number of its run
+
+
+def running_cell() -> tuple[str | None, int]:
+    """The id of the notebook cell under way, None if the front end gives none, and the number of its run."""
+    shell: Any = get_ipython()
+    if not hasattr(shell, "get_parent"):
+        return None, 0
+    return shell.get_parent().get("metadata", {}).get("cellId"), shell.execution_count

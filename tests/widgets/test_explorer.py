@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import gc
 import io
 import math
 import time
@@ -9,11 +10,14 @@ import time
 import matplotlib as mpl
 import numpy as np
 import pytest
+from ipywidgets import DOMWidget
+from ipywidgets.widgets.widget import _instances
+from matplotlib.figure import Figure
 from PIL import Image
 
 from course_lib.widgets import explore
 from course_lib.widgets.canvas import Canvas, png
-from course_lib.widgets.explorer import SHOW_EVERY
+from course_lib.widgets.runner import SHOW_EVERY
 from course_lib.widgets.sliders import geometric
 from tests.widgets.sample import Swing, gradual_swing, slow_swing, swing
 
@@ -132,27 +136,13 @@ def test_an_experiment_that_does_not_say_what_it_returns_is_refused():
         explore(silent)
 
 
-def test_recent_results_are_remembered():
-    runs = []
-
-    def counted(damping: float = 0.1):
-        runs.append(damping)
-        return swing(damping)
-
-    counted.__annotations__ = {name: swing.__wrapped__.__annotations__[name] for name in ("damping", "return")}
-    explorer = explore(counted)
-    for damping in (0.2, 0.3, 0.2, 0.3, 0.1):
-        explorer.set(damping=damping)
-    assert runs == [0.1, 0.2, 0.3]
-
-
 def test_an_error_is_one_sentence_in_place_and_the_picture_stays():
     explorer = explore(slow_swing, delay=0.0)
     before = explorer.picture.value
 
     async def move():
         explorer.controls["damping"].value = 1.0
-        await explorer.settled()
+        await explorer.runner.settled()
 
     asyncio.run(move())
     assert "<b>the swing broke</b>" in explorer.reading.value
@@ -167,11 +157,11 @@ def test_of_many_slow_settings_the_latest_wins():
             explorer.controls["damping"].value = damping
             await asyncio.sleep(0.02)
         assert explorer.stop.layout.visibility == "visible"
-        await explorer.settled()
+        await explorer.runner.settled()
 
     asyncio.run(drag())
     assert explorer.result.damping == 0.4
-    assert [dict(key)["damping"] for key in explorer._results] == [0.1, 0.4]
+    assert [dict(key)["damping"] for key in explorer.runner.results] == [0.1, 0.4]
     assert explorer.stop.layout.visibility == "hidden"
 
 
@@ -183,7 +173,7 @@ def test_stop_ends_a_slow_run_and_says_so():
         await asyncio.sleep(0.25)
         assert 0 < explorer.bar.value < 1
         explorer.stop.click()
-        await explorer.settled()
+        await explorer.runner.settled()
 
     asyncio.run(stop())
     assert explorer.result.damping == 0.1
@@ -196,7 +186,7 @@ def test_a_run_that_shows_itself_is_drawn_as_it_comes_and_ends_whole():
 
     async def watch():
         explorer.controls["damping"].value = 0.9
-        while not explorer._worker.done():
+        while not explorer.runner._worker.done():
             await asyncio.sleep(0.02)
             if explorer.result.damping == 0.9:
                 lengths.append(len(explorer.result.xs))
@@ -206,7 +196,7 @@ def test_a_run_that_shows_itself_is_drawn_as_it_comes_and_ends_whole():
     assert 0 < lengths[0] < 200 == lengths[-1]
     assert lengths == sorted(lengths)
     assert 3 <= len(pictures) <= (time.monotonic() - began) / SHOW_EVERY + 2
-    assert [len(result.xs) for result in explorer._results.values()] == [200, 200]
+    assert [len(result.xs) for result in explorer.runner.results.values()] == [200, 200]
 
 
 def test_stop_leaves_what_is_known():
@@ -216,7 +206,7 @@ def test_stop_leaves_what_is_known():
         explorer.controls["damping"].value = 0.9
         await asyncio.sleep(0.8)
         explorer.stop.click()
-        await explorer.settled()
+        await explorer.runner.settled()
 
     asyncio.run(stop())
     assert explorer.result.damping == 0.9
@@ -227,12 +217,12 @@ def test_stop_leaves_what_is_known():
     async def stop_again_at_once():
         explorer.controls["damping"].value = 0.5
         explorer.stop.click()
-        await explorer.settled()
+        await explorer.runner.settled()
 
     asyncio.run(stop_again_at_once())
     assert explorer.result.damping == 0.9
     assert "a run as far as it came" in explorer.reading.value
-    assert len(explorer._results) == 1  # a part is not remembered as the whole
+    assert len(explorer.runner.results) == 1  # a part is not remembered as the whole
     explorer.set(damping=0.9)
     assert len(explorer.result.xs) == 200
 
@@ -243,6 +233,36 @@ def test_without_a_front_end_there_is_a_picture_and_a_sentence():
     assert "application/vnd.jupyter.widget-view+json" in data
     assert data["text/plain"] == explorer.result.summary() == metadata["image/png"]["alt"]
     assert pixels(base64.b64decode(data["image/png"])).shape == (680, 1400, 3)
+
+
+def figures() -> int:
+    gc.collect()
+    return sum(type(thing) is Figure for thing in gc.get_objects())
+
+
+def test_a_closed_explorer_keeps_no_figure_no_result_and_no_control():
+    before, registered = figures(), set(_instances)
+    explorer = explore(slow_swing, delay=0.0)
+    explorer.close()
+    assert figures() == before
+    assert not explorer.runner.results
+    assert not [w for key, w in _instances.items() if key not in registered and isinstance(w, DOMWidget)]
+    explorer.set(damping=0.5)
+    assert explorer.result.damping == 0.5
+
+
+def test_running_a_cell_again_closes_what_it_made_before(monkeypatch):
+    place = ("cell", 1)
+    monkeypatch.setattr("course_lib.widgets.explorer.running_cell", lambda: place)
+    first = [explore(swing), explore(swing)]
+    assert all(explorer.comm for explorer in first)
+    place = ("another", 2)
+    elsewhere = explore(swing)
+    place = ("cell", 3)
+    again = explore(swing)
+    assert [explorer.comm for explorer in first] == [None, None]
+    assert elsewhere.comm
+    assert again.comm
 
 
 def test_geometric_covers_the_range_without_repeats():
