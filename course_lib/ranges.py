@@ -27,8 +27,9 @@ def no_progress(steps: Iterable[T]) -> Iterable[T]:
 
 
 def no_preview(partial: Any) -> None:
-    """The hook that looks at nothing. A slow experiment may take `show: Show = unseen` and call show(partial) now and
-    then, with a result of its own type that holds what it knows so far: a widget draws it while the rest still runs.
+    """The preview hook that shows nothing. A slow experiment may take `preview: Preview = no_preview` and call
+    preview(partial) now and then with a result of its own type that holds what it knows so far: a widget draws it while
+    the rest still runs.
     """
 
 

@@ -21,7 +21,7 @@ Draw = Callable[[Any, Figure], Redraw]
 
 
 def png(pixels: np.ndarray) -> bytes:
-    """Encode (height, width, 4) RGBA bytes losslessly. ISA-L deflates ten times faster than zlib at a like size."""
+    """Encode (height, width, 4) RGBA bytes losslessly. ISA-L deflates ten times faster than zlib, to a similar size."""
 
     def chunk(tag: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + tag + data + struct.pack(">I", isal_zlib.crc32(tag + data))

@@ -1,4 +1,4 @@
-"""A claim of the text, with its number: printed with a tick where it holds, an error where it does not."""
+"""A claim of the text, with its number: printed with a tick if it holds, an error if it does not."""
 
 import html
 import json
@@ -45,7 +45,7 @@ def claim(
     near: float | None = None,
     within: float | None = None,
 ) -> None:
-    """Hold that a number is above or below a bound (or between two), or near another within so much.
+    """State that a number is above or below a bound, between two, or within a distance of another; raise if it is not.
 
     claim("RMSProp is back after about 93 steps", burst.recovery("RMSProp"), near=93, within=4). A bool takes no bound,
     and is for exact facts: counts by construction, names, shapes.
@@ -54,8 +54,8 @@ def claim(
     `within`, and for a range over its width. Where the environment variable COURSE_CLAIMS names a file, a line of JSON
     is added to it: lecture (from COURSE_LECTURE), cell, sentence, value, bound, margin.
 
-    Raises AssertionError with the sentence, the value and the bound where it does not hold; TypeError for a number
-    without a bound and a bool with one; ValueError for bounds that do not go together.
+    Raises AssertionError with the sentence, the value and the bound if it does not hold; TypeError for a number without
+    a bound or a bool with one; ValueError for bounds that do not go together.
     """
     given = {name: bound for name, bound in (("above", above), ("below", below), ("near", near)) if bound is not None}
     if isinstance(value, bool | np.bool_) or getattr(value, "dtype", None) is torch.bool:

@@ -8,6 +8,7 @@ import html
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,10 +17,12 @@ from typing import Any
 
 import ipywidgets as w
 
+from course_lib import __version__
 from course_lib.ranges import Choice, Linear, Log
 from course_lib.widgets.sketch_pad import SketchPad
 from course_lib.widgets.sliders import control_widget, rounded
 
+VERSION = 1  # of the record's lines
 CONFIDENCE = (("a guess (50 %)", 0.5), ("fairly sure (70 %)", 0.7), ("sure (90 %)", 0.9))
 
 
@@ -29,9 +32,9 @@ class Order:
 
     names: tuple[str, ...]
 
-    def __init__(self, *names: str):
+    def __init__(self, *names: str) -> None:
         if len(set(names)) != len(names) or len(names) < 2:
-            raise ValueError(f"Order: names must be two or more different ones, got {names}")
+            raise ValueError(f"Order: names must be at least two, all different, got {names}")
         object.__setattr__(self, "names", names)
 
     def __str__(self) -> str:
@@ -80,7 +83,7 @@ def curve_gap(guess: Sequence[tuple[float, float]], measured: Sequence[tuple[flo
     return sum(abs(y - at(x)) for x, y in guess) / len(guess)
 
 
-def said(value: Any) -> str:
+def in_words(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3g}"
     if isinstance(value, list | tuple):
@@ -89,22 +92,26 @@ def said(value: Any) -> str:
 
 
 class Record:
-    """The learner's own file of predictions, one JSON object a line, appended to and never rewritten."""
+    """The learner's own file of predictions: one JSON object a line, appended to and never rewritten.
 
-    def __init__(self, path: Path | None = None):
+    A line holds the version of this format, the edition of the course, when it was written, and the answer: lecture,
+    id, question, guess, measured, sure, right.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
         home = Path(os.environ.get("COURSE_LIB_HOME", Path.home() / ".course_lib"))
         self.path = path or home / "predictions.jsonl"
 
-    def add(self, question: str, guess: Any, measured: Any, sure: float, right: bool) -> None:
-        """Append one answer. Raises OSError where the file cannot be written."""
+    def add(self, **answer: Any) -> None:
+        """Append one answer. Raises OSError if the file cannot be written."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        entry = {"when": when, "question": question, "guess": guess, "measured": measured, "sure": sure, "right": right}
+        entry = {"version": VERSION, "edition": __version__, "when": when, **answer}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
     def calibration(self) -> str:
-        """How often each confidence was right, over every prediction so far; damaged lines are passed over."""
+        """How often each confidence was right, over every prediction so far; damaged lines are skipped."""
         tally: dict[float, list[bool]] = {}
         for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []:
             try:
@@ -119,8 +126,8 @@ class Record:
 class Prediction(w.VBox):
     """A question with room for the learner's answer; `reveal(measured)` compares, once the learner has committed."""
 
-    def __init__(self, question: str, kind: Kind, record: Record):
-        self.question, self.kind, self.record = question, kind, record
+    def __init__(self, question: str, kind: Kind, record: Record, id: str = "") -> None:
+        self.question, self.kind, self.record, self.id = question, kind, record, id
         self.value: Any = None
         self.measured: Any = None
         self.entry, self._read = self._room()
@@ -157,7 +164,7 @@ class Prediction(w.VBox):
         else:
             self.value = value
             self.commit.disabled = True
-            self.note.value = f"Committed: {html.escape(said(value))}. Now run on."
+            self.note.value = f"Committed: {html.escape(in_words(value))}. Now run on."
             if self.measured is not None:
                 self._score()
 
@@ -178,14 +185,22 @@ class Prediction(w.VBox):
             self.entry.measured = [list(point) for point in self.measured]
         right = near(self.kind, self.value, self.measured)
         try:
-            self.record.add(self.question, self.value, self.measured, self.sure.value, right)
+            self.record.add(
+                lecture=self.id.partition(".")[0],
+                id=self.id,
+                question=self.question,
+                guess=self.value,
+                measured=self.measured,
+                sure=self.sure.value,
+                right=right,
+            )
             score = self.record.calibration()
         except OSError as error:
             score = f"The record could not be kept: {error.strerror} ({self.record.path})."
         exact = isinstance(self.kind, Choice | Order)
         verdict = ("right" if exact else "close enough") if right else "not this time"
         self.answer.value = html.escape(
-            f"You said {said(self.value)}; measured: {said(self.measured)} - {verdict}. {score}"
+            f"You said {in_words(self.value)}; measured: {in_words(self.measured)} - {verdict}. {score}"
         )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict:
@@ -193,14 +208,18 @@ class Prediction(w.VBox):
         return bundle | {"text/plain": f"Predict: {self.question} (answer: {self.kind})"}
 
 
-def predict(question: str, kind: Kind) -> Prediction:
+def predict(question: str, kind: Kind, *, id: str = "") -> Prediction:
     """Ask for an answer of `kind` (Linear, Log, Choice, Order or Curve) before the run.
 
-    >>> guess = predict("By what factor does the loss fall?", Log(1, 1000))
+    id: under which the answer is recorded, lecture and section, as in "04.2"; "" for a question of your own.
+
+    >>> guess = predict("By what factor does the loss fall?", Log(1, 1000), id="02.1")
     >>> answer = guess.reveal(37.0)
 
-    Raises TypeError if `kind` is none of these.
+    Raises TypeError if `kind` is none of these, ValueError if `id` is not of this form.
     """
     if not isinstance(kind, Linear | Choice | Order | Curve):
         raise TypeError(f"predict: kind must be Linear, Log, Choice, Order or Curve, got {kind!r}")
-    return Prediction(question, kind, Record())
+    if id and not re.fullmatch(r"\d\d\.\d+", id):
+        raise ValueError(f'predict: id must be lecture and section, as in "04.2", got {id!r}')
+    return Prediction(question, kind, Record(), id)

@@ -38,7 +38,9 @@ from course_lib.widgets import Curve, claim, explore, predict, questions
 # inputs and intermediate results alike.
 
 # %% tags=["predict"]
-steepest = predict("a, b or c: which one, raised by 0.001, changes L = a*b + c the most?", Choice(("a", "b", "c")))
+steepest = predict(
+    "a, b or c: which one, raised by 0.001, changes L = a*b + c the most?", Choice(("a", "b", "c")), id="01.1"
+)
 steepest
 
 # %% [markdown]
@@ -170,6 +172,7 @@ claim("on 200 more graphs the engine agrees with torch to rounding", worst, belo
 valley = predict(
     "Draw the error of the central difference of exp at 1 against h, both as powers of ten",
     Curve(xlabel="log10 of h", ylabel="log10 of the error", x=(-12, 0), y=(-16, 2)),
+    id="01.4",
 )
 valley
 
@@ -269,7 +272,9 @@ claim("a guard inside stops every one", lab.where_trap(guarded=True).nans == 0)
 # with them. No clock is involved.
 
 # %% tags=["predict"]
-price = predict("f of 32 inputs costs 1 to evaluate. What does its whole gradient cost, in reverse mode?", Log(1, 200))
+price = predict(
+    "f of 32 inputs costs 1 to evaluate. What does its whole gradient cost, in reverse mode?", Log(1, 200), id="01.6"
+)
 price
 
 # %%
@@ -341,7 +346,7 @@ claim("18 arrays do the work of tens of thousands of numbers", engines.scalar_no
 # \qquad \sigma' = \sigma (1 - \sigma) .$$
 
 # %% tags=["predict"]
-left_over = predict("How much of a gradient of 1 arrives below 20 sigmoid layers with w = 1?", Log(1e-15, 1))
+left_over = predict("How much of a gradient of 1 arrives below 20 sigmoid layers with w = 1?", Log(1e-15, 1), id="01.8")
 left_over
 
 # %%

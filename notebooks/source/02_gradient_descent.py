@@ -41,7 +41,7 @@ from course_lib.widgets import Curve, claim, explore, predict, questions
 # ravine. Here $\lambda_{\min} = 1$, so $\lambda_{\max} = \kappa$.
 
 # %% tags=["predict"]
-limit = predict("With curvatures 1 and 10: above which learning rate does the run diverge?", Log(0.02, 2))
+limit = predict("With curvatures 1 and 10: above which learning rate does the run diverge?", Log(0.02, 2), id="02.1")
 limit
 
 # %% [markdown]
@@ -120,6 +120,7 @@ claim("the flattest is the slowest", five.measured.argmax() == 0)
 v_shape = predict(
     "Curvatures from 0.1 to 1, so kappa = 10: how much of the error does a step leave, for each learning rate?",
     Curve(xlabel="learning rate (1 / lambda_max)", ylabel="contraction factor", x=(0, 2.2), y=(0, 1.3)),
+    id="02.3",
 )
 v_shape
 
@@ -316,7 +317,9 @@ scale
 # needs. On the last picture it lies somewhere between the noise scales on the way.
 
 # %% tags=["predict"]
-worth = predict("Down to a loss of 0.15: which batch size costs twice the examples of a small one?", Log(1, 1000))
+worth = predict(
+    "Down to a loss of 0.15: which batch size costs twice the examples of a small one?", Log(1, 1000), id="02.7"
+)
 worth
 
 # %%
@@ -348,7 +351,9 @@ worth.reveal(critical)
 
 # %% tags=["predict"]
 holds = predict(
-    "Learning rate 0.04 B: up to which batch does the loss stay within 1.5 times that of batch 1?", Log(1, 512)
+    "Learning rate 0.04 B: up to which batch does the loss stay within 1.5 times that of batch 1?",
+    Log(1, 512),
+    id="02.8",
 )
 holds
 
@@ -458,6 +463,7 @@ claim("at equal steps its lead is gone", steps.mean, above=-0.012, below=0.003)
 course = predict(
     "The sharpness starts near 2, and 2 / eta = 4. Its course over 800 steps? (At 4, does the run diverge?)",
     Curve(xlabel="step", ylabel="sharpness", x=(0, 800), y=(0, 8)),
+    id="02.11",
 )
 course
 

@@ -73,7 +73,9 @@ claim("and it is slower", tiny.rate - slow.rate, above=0.01)
 # they run along as $\eta\lambda$ changes, the *root locus*.
 
 # %% tags=["predict"]
-limit = predict("Gradient descent diverges above eta lambda = 2. Where does heavy ball with beta = 0.9?", Linear(0, 5))
+limit = predict(
+    "Gradient descent diverges above eta lambda = 2. Where does heavy ball with beta = 0.9?", Linear(0, 5), id="03.2"
+)
 limit
 
 # %% [markdown]
@@ -119,7 +121,9 @@ limit.reveal(2 * (1 + 0.9))
 
 # %% tags=["predict"]
 bill = predict(
-    "kappa = 1000: plain descent at its best takes 3180 steps to 1/1000. How many does heavy ball take?", Log(10, 5000)
+    "kappa = 1000: plain descent at its best takes 3180 steps to 1/1000. How many does heavy ball take?",
+    Log(10, 5000),
+    id="03.3",
 )
 bill
 
@@ -260,6 +264,7 @@ claim("Nesterov shrinks by less of a step", lab.phase(0.5, 0.8, "Nesterov").rate
 fate = predict(
     "Heavy ball with that setting starts at 3.3. After 120 steps it is",
     Choice(("at the minimum", "still on its way", "at infinity", "cycling forever")),
+    id="03.6",
 )
 fate
 
@@ -333,6 +338,7 @@ claim("inside, an old lr lingers for many steps", ways.settling("inside"), above
 podium = predict(
     "Rosenbrock's valley, 150 steps, each at its own best learning rate: who ends lowest?",
     Order("SGD", "momentum", "Adam"),
+    id="03.8",
 )
 podium
 

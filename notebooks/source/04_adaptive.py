@@ -114,6 +114,7 @@ claim("AdaGrad is not back at a fifth after 490", burst.rates["AdaGrad"][-1], be
 worst = predict(
     "Without the hats the first step is sqrt(10) = 3.16 times too long. How many times too long is the worst?",
     Log(1, 1000),
+    id="04.3",
 )
 worst
 
@@ -230,6 +231,7 @@ claim("AdaGrad's fall to about a fifth", fall, near=5, within=1.5)
 blank = predict(
     "Weights of blank pixels, L2 inside Adam: lambda is raised 1000-fold. How many times faster do they shrink?",
     Log(0.5, 2000),
+    id="04.6",
 )
 blank
 
@@ -400,7 +402,9 @@ claim("and no AdamW", lab.check_adamw(torch.optim.Adam).mistake == "coupled deca
 # fresh run, so that the interval holds the luck of tuning, too. An optimizer with one learning rate is not tuned.
 
 # %% tags=["predict"]
-price = predict("Averaged over the four tasks: how many points of test accuracy does the default cost?", Linear(0, 90))
+price = predict(
+    "Averaged over the four tasks: how many points of test accuracy does the default cost?", Linear(0, 90), id="04.10"
+)
 price
 
 # %% tags=["build"]

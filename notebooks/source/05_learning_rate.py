@@ -76,6 +76,7 @@ claim("a warm-up over 40 peaks at step 40", lab.gallery("cosine", warmup_steps=4
 below = predict(
     "eta from 0.5 to 0 on a cosine of 200 updates: how many times lower does the loss end than with 0.5 throughout?",
     Log(1, 1000),
+    id="05.2",
 )
 below
 
@@ -150,6 +151,7 @@ below.reveal(below_floor)
 hidden = predict(
     "Stepped per batch instead of per epoch: under which schedule does test accuracy suffer least?",
     Choice(("cosine", "linear", "step decay", "exponential")),
+    id="05.3",
 )
 hidden
 
@@ -254,7 +256,9 @@ claim("and helps at 8 times the best", adam.by_lr[7].mean, above=0.2)
 # read off the validation loss.
 
 # %% tags=["predict"]
-growth = predict("From batch 8 to batch 64: by what factor does Adam's best learning rate grow?", Log(0.5, 20))
+growth = predict(
+    "From batch 8 to batch 64: by what factor does Adam's best learning rate grow?", Log(0.5, 20), id="05.5"
+)
 growth
 
 # %%
@@ -343,6 +347,7 @@ claim("with no noise at all it is worse than with 10 %", quiet / ends[9], above=
 moved = predict(
     "The same test over the same range with 200 updates instead of 50. SGD's steepest-descent suggestion is then",
     Choice(("about the same", "several times lower", "several times higher")),
+    id="05.7",
 )
 moved
 
@@ -407,7 +412,7 @@ moved.reveal("several times lower")
 
 # %% tags=["predict"]
 ridge = predict(
-    "The barrier between two ends of cycles, as a share of that between two seeds, on average", Linear(0, 1)
+    "The barrier between two ends of cycles, as a share of that between two seeds, on average", Linear(0, 1), id="05.8"
 )
 ridge
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from course_lib import __version__
 from course_lib.ranges import Choice, Linear, Log
 from course_lib.widgets import Curve, Order, predict
 from course_lib.widgets.predict import Record, curve_gap, near
@@ -92,11 +93,31 @@ def test_a_record_that_cannot_be_written_loses_no_answer(home):
     assert "could not be kept" in text
 
 
+def test_an_answer_is_recorded_under_its_id(home):
+    guess = predict("how much?", Linear(0, 1), id="04.10")
+    guess.commit.click()
+    guess.reveal(0.5)
+    (entry,) = map(json.loads, (home / "predictions.jsonl").read_text().splitlines())
+    assert entry.pop("when")
+    assert entry == {
+        "version": 1, "edition": __version__, "lecture": "04", "id": "04.10", "question": "how much?",
+        "guess": 0.5, "measured": 0.5, "sure": 0.7, "right": True,
+    }  # fmt: skip
+
+
+def test_a_line_with_fields_of_another_version_is_counted_and_kept(home):
+    line = '{"version": 2, "sure": 0.9, "right": false, "mood": "bold"}\n'
+    (home / "predictions.jsonl").write_text(line)
+    committed(Linear(0, 1), lambda e: None).reveal(0.5)
+    assert (home / "predictions.jsonl").read_text().startswith(line)
+    assert Record().calibration() == "Your record: 1 of 2 at 90%."
+
+
 def test_a_damaged_line_does_not_hide_the_others(tmp_path):
     path = tmp_path / "r.jsonl"
     record = Record(path)
     assert record.calibration() == "No predictions on record yet."
-    record.add("q", 1.0, 1.0, 0.7, True)
+    record.add(question="q", guess=1.0, measured=1.0, sure=0.7, right=True)
     path.write_text('{"half a li\n[]\n' + path.read_text())
     assert record.calibration() == "Your record: 1 of 1 at 70%."
 
@@ -109,7 +130,9 @@ def test_gap_is_the_mean_vertical_distance():
 def test_illegal_kinds_are_refused():
     with pytest.raises(TypeError, match="kind must be Linear, Log, Choice, Order or Curve, got 'number'"):
         predict("how much?", "number")
-    with pytest.raises(ValueError, match="two or more different"):
+    with pytest.raises(ValueError, match="id must be lecture and section"):
+        predict("how much?", Linear(0, 1), id="4.2")
+    with pytest.raises(ValueError, match="at least two, all different"):
         Order("a", "a")
 
 
