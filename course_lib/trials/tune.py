@@ -96,6 +96,7 @@ class Trial(Result):
         ends = np.concatenate([self.lrs[name][[0, -1]] for name in names])
         left.set(xlabel=r"learning rate $\eta$", ylabel="validation loss (nats)", xscale="log", yscale="log")
         left.set(xlim=(ends.min() / 2, ends.max() * 2), ylim=(0.02, 5))
+        left.xaxis.set_minor_formatter("")  # a label at each power of ten is room enough
         right.set(xlabel="optimizer", ylabel="test accuracy", xlim=(-0.5, len(names) - 0.5), ylim=(0.0, 1.0))
         right.set_xticks(range(len(names)), names)
         curves = style.lines(left, names, marker=".", lw=1.4)

@@ -72,7 +72,7 @@ class MatrixRace(Result):
         axes = figure.subplots(1, 2, sharey=True)
         for ax, title in zip(axes, ("along the axes", "turned"), strict=True):
             ax.set(xlabel="step", ylabel="height / height at the start", yscale="log", title=title)
-            ax.set(xlim=(0, 100), ylim=(1e-14, 1e2))
+            ax.set(xlim=(0, 100), ylim=(1e-14, 1e4))
         looks = dict(zip(("momentum", "Adam", "Muon", "Shampoo", "SOAP"), LINES, strict=False))
         lines = [
             {n: ax.plot([], [], color=c, ls=ls, lw=1.4, label=n)[0] for n, (c, ls) in looks.items()} for ax in axes
