@@ -237,7 +237,7 @@ raw
 early = lab.early_steps()
 claim("on noise Adam's updates settle at 0.23 lr", early.noise[-1], near=0.23, within=0.01)
 claim("uncorrected, the worst is 6.57 times too long", early.peak[1], near=6.57, within=0.05)
-claim("with Adam warm-up costs at small learning rates", -max(c.mean for c in adam.by_lr[:4]), above=0)
+claim("with Adam warm-up costs at small learning rates", -max(c.mean for c in adam.by_lr[:4]), above=0.005)
 claim("and helps at 8 times the best", adam.by_lr[7].mean, above=0.2)
 
 # %% [markdown]
@@ -270,16 +270,16 @@ root = lab.batch_rule("Adam")
 root
 
 # %% [markdown]
-# Up to 64 the best learning rate grows like $B$ to the power of about 0.95 for SGD, with an interval from 0.87 to 1.04,
-# and of about 0.5 for Adam, from 0.4 to 0.6. Each interval holds its rule and excludes the other's. On the right is
-# what it costs to tune at batch 8 and follow the rule from there: nothing at first.
+# Up to 64 the best learning rate grows like $B$ to the power of 0.8 to 1 for SGD, depending on the seeds, and of about
+# 0.5 for Adam, from 0.4 to 0.6. Six seeds do not fix either to a tenth, but nobody could mistake one for the other. On
+# the right is what it costs to tune at batch 8 and follow the rule from there: little at first.
 #
 # Then SGD's rule breaks, and it breaks hard. From 64 to 256 its best learning rate hardly moves, staying near 1.2. Now
 # curvature sets the limit, as in 2.8; at 128 the rule asks for more than twice that, and the loss explodes. Adam's rule
 # holds to the end of the picture. Scaling too little costs some loss; scaling too much costs the run.
 
 # %% tags=["check"]
-claim("SGD's best learning rate grows like the batch", linear.slope().mean, near=1, within=0.2)
+claim("SGD's best learning rate grows like the batch", linear.slope().mean, near=0.9, within=0.25)
 claim("Adam's like its root", root.slope().mean, near=0.5, within=0.12)
 claim("at batch 128 the linear rule breaks", np.log10(linear.followed[4]), above=1)
 claim("Adam's holds to 256", root.followed[5], below=1.2)
