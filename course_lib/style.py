@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap, Normalize
+    from matplotlib.contour import QuadContourSet
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch, PathPatch
     from matplotlib.path import Path
+
+    from course_lib.surfaces import Surface
 
 INCH = 100  # CSS pixels
 POINTS = 72  # in an inch
@@ -95,6 +98,15 @@ def legend_above(figure: "Figure", handles: "Iterable[Artist]") -> None:
     """One legend for the whole figure, above it, where it covers no curve."""
     handles = list(handles)
     figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 5), handlelength=3)
+
+
+def level_curves(ax: "Axes", surface: "Surface", colors: str = "Greys_r") -> "QuadContourSet":
+    """The surface by levels of height above its minimum, over the window that is worth drawing; darker is lower."""
+    x0, x1, y0, y1 = surface.window
+    x, y = np.meshgrid(np.linspace(x0, x1, 160), np.linspace(y0, y1, 160))
+    height = surface.at(x, y) - surface.at(*surface.minimum)
+    ax.set(xlim=(x0, x1), ylim=(y0, y1))
+    return ax.contourf(x, y, np.log10(height + 1e-2), levels=18, cmap=colors, zorder=0)
 
 
 def rate_colors() -> "Colormap":

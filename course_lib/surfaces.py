@@ -1,15 +1,16 @@
-"""Functions to descend: four in the plane that can be drawn, and quadratics of any dimension with a chosen spectrum."""
+"""Functions to descend: five in the plane that can be drawn, and quadratics of any dimension with a chosen spectrum."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 Points = TypeVar("Points", Tensor, np.ndarray)
+Name = Literal["ravine", "turned ravine", "rosenbrock", "saddle", "beale"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ def ravine(kappa: float = 20.0, angle: float = 0.0) -> Surface:
     c, s = math.cos(angle), math.sin(angle)
     a, b, d = c * c + kappa * s * s, (1 - kappa) * c * s, s * s + kappa * c * c
     return Surface(
-        "ravine",
+        "turned ravine" if angle else "ravine",
         at=lambda x, y: (a * x * x + 2 * b * x * y + d * y * y) / 2,
         slope=lambda x, y: (a * x + b * y, b * x + d * y),
         start=(-1.8 * c - 0.6 * s, -1.8 * s + 0.6 * c),
@@ -84,6 +85,7 @@ SURFACES: dict[str, Surface] = {
     s.name: s
     for s in (
         ravine(),
+        ravine(angle=math.pi / 4),
         Surface(  # Rosenbrock 1960: a curved valley whose floor slopes gently
             "rosenbrock",
             at=lambda x, y: (1 - x) * (1 - x) + 100 * (y - x * x) * (y - x * x),

@@ -118,5 +118,5 @@ def test_an_illegal_spectrum_is_refused(spectrum):
 
 def test_an_unknown_surface_is_refused_with_the_known_ones():
     assert surface("beale").name == "beale"
-    with pytest.raises(ValueError, match="no surface 'bowl'; there are ravine, rosenbrock, saddle, beale"):
+    with pytest.raises(ValueError, match="no surface 'bowl'; there are ravine, turned ravine, rosenbrock"):
         surface("bowl")

@@ -25,7 +25,6 @@ EXPERIMENTS = {
     "adaptive_cycle.verdicts": "adaptive.counterexample_map",
     "adaptive_rare.rare": "adaptive.rare_features",
     "gradient_descent.walk": "gradient_descent.trajectory",
-    "momentum_noise.worth": "momentum.momentum_gain",
     "learning_rate_digits.unit_cost": "learning_rate.miscounted_schedule",
     "learning_rate_warmup.warmup_worth": "learning_rate.warmup_gain",
 }
@@ -39,6 +38,7 @@ SWEEPS = {
     "no_tuning",
     "generalization",
     "decay_worth",
+    "worth",
 }  # calls of tune in the notebooks now
 
 

@@ -14,7 +14,6 @@ MOVED = {  # measured again: more seeds, other starts, another grid
     "adaptive_frontier.matrix_race",
     "batch_size.linear_scaling",
     "momentum_noise.smoothness",
-    "momentum_noise.worth",
 }
 
 

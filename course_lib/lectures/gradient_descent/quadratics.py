@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from course_lib.ranges import Linear, Log, experiment
 from course_lib.results import Floats, Result
-from course_lib.style import BLUE, GREEN, GREY, INK, LINES, ORANGE, RED
+from course_lib.style import BLUE, GREEN, GREY, INK, LINES, ORANGE, RED, level_curves
 from course_lib.surfaces import quadratic, ravine, surface
 
 if TYPE_CHECKING:
@@ -153,19 +153,15 @@ class Trajectory(Result):
         shown: list[Any] = []  # the name of the surface whose level curves stand, and the curves
 
         def redraw(result: Trajectory):
-            ground = surface(result.name)
+            place = surface(result.name)
             path.set_data(*np.clip(result.path, -1e3, 1e3).T)
-            goal.set_data(*([c] for c in ground.minimum))
+            goal.set_data(*([c] for c in place.minimum))
             height.set_data(np.arange(len(result.gap)), np.clip(result.gap, 1e-30, 1e30))
             if shown and shown[0] == result.name:
                 return path, goal, height
             if shown:
                 shown[1].remove()
-            x0, x1, y0, y1 = ground.window
-            x, y = np.meshgrid(np.linspace(x0, x1, 160), np.linspace(y0, y1, 160))
-            relief = np.log10(ground.at(x, y) - ground.at(*ground.minimum) + 1e-2)
-            shown[:] = result.name, left.contourf(x, y, relief, levels=18, cmap="Blues_r", zorder=0)
-            left.set(xlim=(x0, x1), ylim=(y0, y1))
+            shown[:] = result.name, level_curves(left, place, "Blues_r")
             return None
 
         redraw(self)
@@ -179,9 +175,9 @@ def trajectory(
     steps: Annotated[int, Linear(10, 1000)] = 600,
 ) -> Trajectory:
     """Run gradient descent on one of four surfaces from its usual start. Deterministic."""
-    ground = surface(name)
-    path = _follow(ground.slope, ground.start, lr, steps)
-    return Trajectory(name, path, ground.value(path), lr)
+    place = surface(name)
+    path = _follow(place.slope, place.start, lr, steps)
+    return Trajectory(name, path, place.value(path), lr)
 
 
 @dataclass(frozen=True)

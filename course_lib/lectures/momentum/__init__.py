@@ -1,18 +1,24 @@
 """What lecture 03 calls."""
 
-from course_lib.lectures.momentum.conventions import conventions, cycle, two_forms
+from course_lib.lectures.momentum.contraction import contraction
+from course_lib.lectures.momentum.conventions import conventions
+from course_lib.lectures.momentum.cycle import cycle
 from course_lib.lectures.momentum.exercises import (
     check_best_setting,
     check_heavy_ball_step,
     check_nesterov_step,
     check_rate,
 )
-from course_lib.lectures.momentum.noise import momentum_gain, smoothness
-from course_lib.lectures.momentum.phase_diagram import contraction, growth, phase, tuning
-from course_lib.lectures.momentum.race import lr_sweep, race
+from course_lib.lectures.momentum.nesterov import two_forms
+from course_lib.lectures.momentum.noise import LossByRate, smoothness, tanh_mlp
+from course_lib.lectures.momentum.phase import phase
+from course_lib.lectures.momentum.race import race
+from course_lib.lectures.momentum.ravine import growth, tuning
+from course_lib.lectures.momentum.sweep import lr_sweep
 from course_lib.lectures.momentum.your_optimizer import own_phase
 
 __all__ = [
+    "LossByRate",
     "check_best_setting",
     "check_heavy_ball_step",
     "check_nesterov_step",
@@ -22,11 +28,11 @@ __all__ = [
     "cycle",
     "growth",
     "lr_sweep",
-    "momentum_gain",
     "own_phase",
     "phase",
     "race",
     "smoothness",
+    "tanh_mlp",
     "tuning",
     "two_forms",
 ]

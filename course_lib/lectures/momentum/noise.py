@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,17 +14,15 @@ from course_lib.data import Split, digits
 from course_lib.models import mlp
 from course_lib.optim import Stepper, sgd
 from course_lib.ranges import Linear, Log, Progress, experiment, no_progress
-from course_lib.results import Floats, Result
-from course_lib.style import BLUE, GREEN, GREY, LINES, ORANGE, RED
+from course_lib.results import Curves, Floats, Result
+from course_lib.style import legend_above, lines
 from course_lib.train import fit
-from course_lib.trials import Comparison, at_the_end, compare, grid, single_threaded
+from course_lib.trials import Comparison, compare, single_threaded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BETA = 0.9
-
-
 NAMES = ("plain", "momentum, same effective lr", "momentum, same lr")
 
 
@@ -51,8 +48,11 @@ class Smoothness(Result):
 
     def summary(self) -> str:
         rises = ", ".join(f"{n} {r:.0%}" for n, r in zip(NAMES, self.rises.mean(axis=1), strict=True))
-        jumps = self.against_plain("jumps", 1).verdict
-        return f"steps that raise the training loss: {rises}; jumps of the batch loss at one effective lr: {jumps}"
+        jumps = self.against_plain("jumps", 1).largest / self.jumps[0].mean()
+        return (
+            f"steps that raise the training loss: {rises}; jumps of the batch loss at one effective lr: "
+            f"apart by at most {jumps:.0%}"
+        )
 
     def draw(self, figure: "Figure"):
         """Left the batch losses of one seed, middle the training loss of its last steps, right how often that rises."""
@@ -62,21 +62,18 @@ class Smoothness(Result):
         right.set(ylabel="share of steps that raise the\ntraining loss, each seed", xlim=(-0.5, 2.5), ylim=(0, 0.8))
         right.set_xticks([0, 1, 2], ["plain", "same\neff.", "same\n$\\eta$"])
         right.set_xlabel("training")
-        looks = LINES[:3]
-        curves = [left.plot([], [], color=c, ls=ls, lw=0.9)[0] for c, ls in looks]
-        watched = [
-            middle.plot([], [], color=c, ls=ls, lw=1.4, label=n)[0] for (c, ls), n in zip(looks, NAMES, strict=True)
-        ]
-        dots = [right.plot([], [], "o", color=c, ms=4, alpha=0.6)[0] for c, _ in looks]
-        means = [right.plot([], [], "D", color=c, ms=9, mec="black", mew=0.6)[0] for c, _ in looks]
-        figure.legend(handles=watched, loc="outside upper center", ncols=3)
+        curves, watched = (list(lines(ax, NAMES, lw=lw).values()) for ax, lw in ((left, 0.9), (middle, 1.4)))
+        colors = [line.get_color() for line in curves]
+        dots = [right.plot([], [], "o", color=color, ms=4, alpha=0.6)[0] for color in colors]
+        means = [right.plot([], [], "D", color=color, ms=9, mec="black", mew=0.6)[0] for color in colors]
+        legend_above(figure, watched)
 
         def redraw(result: Smoothness):
+            aside = np.linspace(-0.2, 0.2, result.rises.shape[1])
             for i in range(3):
                 curves[i].set_data(np.arange(result.seen.shape[1]), result.seen[i].clip(1e-6))
                 watched[i].set_data(100 + np.arange(1, result.watched.shape[1] + 1), result.watched[i].clip(1e-6))
-                seeds = len(result.rises[i])
-                dots[i].set_data(i + np.linspace(-0.2, 0.2, seeds), result.rises[i])
+                dots[i].set_data(i + aside, result.rises[i])
                 means[i].set_data([i], [result.rises[i].mean()])
             return *curves, *watched, *dots, *means
 
@@ -119,87 +116,28 @@ def _train(lr: float, beta: float, seed: int, batch: int, steps: int = 200) -> t
 
 
 def tanh_mlp(seed: int) -> nn.Module:
-    """The network of this section, 64-32-10."""
+    """The network of these sections, 64-32-10."""
     return mlp((64, 32, 10), "tanh", seed=seed)
 
 
 @dataclass(frozen=True)
-class MomentumGain(Result):
-    """Training loss after equal steps, plain SGD and momentum, by effective learning rate lr / (1 - beta).
+class LossByRate(Curves):
+    """Training loss at the end by effective learning rate, "plain" and "momentum": geometric means over seeds."""
 
-    effective: (10,). losses: (2, 10) means over three seeds, cut at 100. chosen: the best of each.
-    tested: (2, seeds) the loss of new seeds at the chosen ones. comparison: of its logarithm, plain less momentum.
-    """
+    xlabel = r"effective learning rate $\eta / (1 - \beta)$"
+    ylabel = "training loss at the end (nats)"
+    scales = ("log", "log")
+    limits = ((0.08, 70), (1e-4, 150))
 
-    effective: Floats
-    losses: Floats
-    chosen: tuple[float, float]
-    tested: Floats
-    comparison: Comparison
-    batch: int
+    def best(self, name: str) -> float:
+        """The effective learning rate with the lowest loss."""
+        return float(self.x[self.rows[name].argmin()])
 
     @property
     def gain(self) -> float:
-        """How many times lower momentum's loss is, each at its best: the geometric mean over the new seeds."""
-        return math.exp(self.comparison.mean)
+        """How many times lower momentum's loss is, each at its best."""
+        return float(self.rows["plain"].min() / self.rows["momentum"].min())
 
     def summary(self) -> str:
-        at = "effective lr {:.3g} plain, {:.3g} with momentum".format(*self.chosen)
-        ratio = f"plain's loss is {self.gain:.2f} times momentum's"
-        return f"batch {self.batch}, best {at}; {ratio}: {self.comparison.verdict}"
-
-    def draw(self, figure: "Figure"):
-        """Left the loss against the effective learning rate, right the loss of new seeds at the best of each."""
-        left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
-        left.set(xlabel=r"effective learning rate $\eta / (1 - \beta)$", ylabel="training loss at the end (nats)")
-        left.set(xscale="log", yscale="log", xlim=(0.08, 70), ylim=(1e-4, 150))
-        left.axhline(np.log(10), color=GREY, lw=0.8, ls=":")
-        left.text(0.09, np.log(10) * 1.15, "guessing, ln 10", fontsize=8)
-        marks = ((BLUE, "o-", "plain"), (RED, "s--", r"momentum, $\beta = 0.9$"))
-        lines = [left.plot([], [], mark, color=c, ms=5, label=name)[0] for c, mark, name in marks]
-        left.legend(loc="upper left")
-        right.set(
-            xlabel="method", ylabel="loss of new seeds at the best", yscale="log", xlim=(-0.5, 1.5), ylim=(1e-4, 1)
-        )
-        right.set_xticks([0, 1], ["plain", "momentum"])
-        pairs = [right.plot([], [], "o-", color=GREEN, lw=0.8, ms=4)[0] for _ in range(12)]
-        (means,) = right.plot([], [], "D", color=ORANGE, ms=9, mec="black", mew=0.6)
-
-        def redraw(result: MomentumGain):
-            for line, row in zip(lines, result.losses, strict=True):
-                line.set_data(result.effective, row)
-            for i, pair in enumerate(pairs):
-                pair.set_data([0, 1], result.tested[:, i] if i < result.tested.shape[1] else [np.nan, np.nan])
-            means.set_data([0, 1], np.exp(np.log(result.tested).mean(axis=1)))
-            return *lines, *pairs, means
-
-        redraw(self)
-        return redraw
-
-
-@experiment
-@single_threaded
-def momentum_gain(
-    batch: Annotated[int, Log(4, 256)] = 8,
-    steps: Annotated[int, Log(50, 200)] = 120,
-    seeds: Annotated[int, Linear(4, 12)] = 8,
-    *,
-    seed: int = 0,
-    progress: Progress = no_progress,
-) -> MomentumGain:
-    """Give plain SGD and momentum (0.9) ten effective learning rates, choose on three seeds, compare on new ones.
-
-    They train for the number of epochs that comes nearest to `steps`."""
-    effective, data = np.geomspace(0.1, 51.2, 10), digits()
-    epochs = max(1, round(steps * batch / len(data.train)))
-    train = partial(grid, data=data, model=tanh_mlp, epochs=epochs, batch=batch, part="train")
-    scores, chosen, tested = [], [], []
-    for beta in progress((0.0, BETA)):
-        make = partial(sgd, beta=beta)
-        tuned = train(make, {"lr": (effective * (1 - beta)).tolist()}, range(seed + 500, seed + 503))
-        scores.append(at_the_end(tuned, 10).clip(max=100).mean(axis=1))
-        chosen.append(float(effective[scores[-1].argmin()]))
-        fresh = train(make, {"lr": [chosen[-1] * (1 - beta)]}, range(seed, seed + seeds))
-        tested.append(at_the_end(fresh, 1)[0])
-    verdict = compare(*np.log(tested), names=("plain", "momentum"))
-    return MomentumGain(effective, np.array(scores), (chosen[0], chosen[1]), np.array(tested), verdict, batch)
+        at = f"effective lr {self.best('plain'):.3g} plain, {self.best('momentum'):.3g} with momentum"
+        return f"best {at}; each at its best, plain's loss is {self.gain:.2f} times momentum's"

@@ -1,12 +1,15 @@
 """Momentum on one direction of a quadratic, as arithmetic: the theory of a step, and running it."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.optim import on_numbers, sgd
+from course_lib.optim import Transform, on_numbers, sgd
 from course_lib.results import Floats
+
+Method = Literal["heavy ball", "Nesterov"]
 
 
 def polynomial(lr: Any, beta: Any, method: str) -> tuple[Any, Any]:
@@ -35,11 +38,6 @@ def spectral_radius(lr: Any, beta: Any, method: str = "heavy ball") -> Any:
     return np.abs(eigenvalues(lr, beta, method)).max(axis=0)
 
 
-def stability_limit(beta: Any, method: str = "heavy ball") -> Any:
-    """The eta lambda from which a run no longer shrinks: 2 (1 + beta), and 2 (1 + beta) / (1 + 2 beta) for Nesterov."""
-    return 2 * (1 + beta) / (1 if method == "heavy ball" else 1 + 2 * beta)
-
-
 def oscillates(lr: Any, beta: Any, method: str = "heavy ball") -> Any:
     """Whether the eigenvalues are a complex pair; for heavy ball, where (1 - sqrt(eta lambda))^2 < beta."""
     p, q = polynomial(lr, beta, method)
@@ -57,19 +55,23 @@ def tuned(kappa: Any, method: str = "heavy ball") -> tuple[Any, Any, Any]:
     return 1 + 0 * s, (s - 1) / (s + 1), 1 - 1 / s
 
 
+def descend(transform: Transform, slope: Callable[[Any], Any], steps: int, start: Any = 1.0) -> Floats:
+    """(steps+1, ...) x_t from `start`, a number or an array, on the function with that slope."""
+    move, x, path = on_numbers(transform, start), start, [start]
+    for _ in range(steps):
+        x = x + move(slope(x))
+        path.append(x)
+    return np.array(path)
+
+
 def run(lr: Any, beta: Any, method: str, steps: int, curvature: Any = 1.0) -> Floats:
     """(steps+1, ...) x_t on curvature x^2 / 2 from 1, as torch counts: for Nesterov x is the look-ahead point.
 
     lr, beta and curvature are numbers, or arrays that broadcast: a run for each element.
     """
     lr, beta, curvature = (np.asarray(a, dtype=np.float64) for a in (lr, beta, curvature))
-    x = np.ones(np.broadcast_shapes(lr.shape, beta.shape, curvature.shape))
-    move, path = on_numbers(sgd(lr, beta, nesterov=method == "Nesterov"), x), np.empty((steps + 1, *x.shape))
-    path[0] = x
-    for t in range(steps):
-        x = x + move(curvature * x)
-        path[t + 1] = x
-    return path
+    ones = np.ones(np.broadcast_shapes(lr.shape, beta.shape, curvature.shape))
+    return descend(sgd(lr, beta, nesterov=method == "Nesterov"), lambda x: curvature * x, steps, ones)
 
 
 def fitted_rate(path: Floats) -> Floats:

@@ -9,11 +9,12 @@ import numpy as np
 from course_lib.errors import ContractError, describe
 from course_lib.grading.optimizers.contract import NotAttempted
 from course_lib.grading.optimizers.forms import Form, form_of
+from course_lib.lectures.momentum.phase import color_planes
 from course_lib.lectures.momentum.recurrence import fitted_rate, spectral_radius
 from course_lib.optim import sgd
 from course_lib.ranges import Progress, experiment, no_progress
 from course_lib.results import Floats, Result
-from course_lib.style import INK, RED, rate_colors
+from course_lib.style import INK, RED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +33,10 @@ KNOWN: Mapping[str, Callable[[Floats, Floats], Floats]] = {
 
 @dataclass(frozen=True, repr=False)
 class OwnPhase(Result):
-    """Measured rates of one optimizer on curvature 1. rates: (12, 24), by beta and by learning rate (eta lambda)."""
+    """Contraction factors of one optimizer, measured on curvature 1.
+
+    lrs: (24,) eta lambda. betas: (12,). rates: (12, 24).
+    """
 
     lrs: Floats
     betas: Floats
@@ -40,13 +44,13 @@ class OwnPhase(Result):
     name: str
 
     def distance(self, known: str) -> float:
-        """How far the rates are from a known theory's: the mean difference over the plane, rates cut at 1.5."""
+        """How far the factors are from a known theory's: the mean difference over the plane, factors cut at 1.5."""
         theory = KNOWN[known](self.lrs, self.betas[:, None])
         return float(np.abs(np.minimum(self.rates, 1.5) - np.minimum(theory, 1.5)).mean())
 
     @property
     def behaves_as(self) -> str | None:
-        """The known method whose rates these are, to 0.01 on average; None where they are nobody's."""
+        """The known method whose factors these are, to 0.01 on average; None if there is none."""
         nearest = min(KNOWN, key=self.distance)
         return nearest if self.distance(nearest) < 0.01 else None
 
@@ -63,15 +67,11 @@ class OwnPhase(Result):
         return f"{self.name} {kind}; it converges at {self.stable:.0%} of the settings"
 
     def draw(self, figure: "Figure"):
-        """Left the rates measured, right those of the known method that is nearest; the line is where runs diverge."""
+        """Left what was measured, right the known method that is nearest; the line is where runs diverge."""
         axes = figure.subplots(1, 2, sharey=True)
-        meshes = []
+        meshes = color_planes(figure, list(axes), self.lrs, self.betas, self.rates)
         for ax in axes:
-            ax.set(xlabel=r"$\eta\lambda$", ylabel=r"momentum $\beta$", xscale="log")
-            ax.grid(False)
-            meshes.append(ax.pcolormesh(self.lrs, self.betas, self.rates, cmap=rate_colors(), vmin=0, vmax=1))
-        bar = figure.colorbar(meshes[0], ax=axes, extend="max", label="error left after a step / before")
-        bar.ax.set_label("<colorbar>")
+            ax.set(xlabel=r"$\eta\lambda$", xscale="log")
         edges: list[Any] = []
 
         def redraw(result: OwnPhase):

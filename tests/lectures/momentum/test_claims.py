@@ -1,6 +1,5 @@
 """What lecture 03 says, at more settings than its notebook shows."""
 
-import numpy as np
 import pytest
 
 from course_lib.lectures import momentum as lab
@@ -34,25 +33,3 @@ def test_plain_descent_is_the_faster_one_in_shallow_ravines():
 
 def test_the_default_optimizer_of_the_lab_behaves_as_heavy_ball():
     assert lab.own_phase().behaves_as == "heavy ball"
-
-
-def test_the_cycle_goes_round_three_places():
-    trap = lab.cycle()
-    assert trap.cycles
-    np.testing.assert_allclose(sorted(trap.limit), [-1.80, 0.65, 2.12], atol=0.005)
-
-
-def test_where_lr_is_outside_it_takes_effect_at_once_and_dampening_makes_an_average():
-    ways = lab.conventions()
-    assert ways.settling("outside") == 0
-    assert ways.steps["outside"][44] == pytest.approx(ways.cruising, rel=0.02)
-    np.testing.assert_allclose(ways.steps["dampened"][:45], ways.lr)
-
-
-def test_rmsprop_sits_on_a_needle_and_momentum_at_the_edge():
-    valley = lab.lr_sweep("rosenbrock")
-    needle, edge = (valley.gaps[name] for name in ("RMSProp", "momentum"))
-    assert min(needle[needle.argmin() - 1], needle[needle.argmin() + 1]) > 40 * needle.min()
-    assert np.isinf(edge[edge.argmin() + 1])
-    assert valley.gaps["SGD"][edge.argmin() + 1] < 1
-    assert lab.lr_sweep("turned ravine").ranking[-1] == "momentum"
