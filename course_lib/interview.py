@@ -16,8 +16,8 @@ One file a lecture, `data/interview/NN_topic.toml`:
     evidence = { call = "chain_shrinkage(depth=20)", expect = "result.largest_ratio <= 0.25" }
 
 `call` is a Python expression over the public names of the lecture (`course_lib.lectures.backprop`, and those in
-`uses`), `math`, `np`, `torch`, `optim`, `tune`, `grid`, `at_the_end`, `digits`, `with_label_noise` and
-`scale_by_schedule`; `expect` is one over `result` as well, and must come out true.
+`uses`), `math`, `np`, `torch`, `optim`, `schedules`, `scale_by_schedule`, `tune`, `grid`, `at_the_end`, `digits`,
+`with_label_noise` and `mlp`; `expect` is one over `result` as well, and must come out true.
 """
 
 import ast
@@ -180,12 +180,13 @@ def run_evidence(question: Question) -> Any:
         import numpy as np
         import torch
 
-        from course_lib import data, optim, schedules
+        from course_lib import data, models, optim, schedules
         from course_lib.trials import at_the_end, grid, tune
 
         names: dict[str, Any] = {"math": math, "np": np, "torch": torch, "optim": optim}
         names |= {"tune": tune, "grid": grid, "at_the_end": at_the_end, "digits": data.digits}
-        names |= {"with_label_noise": data.with_label_noise, "scale_by_schedule": schedules.scale_by_schedule}
+        names |= {"with_label_noise": data.with_label_noise, "mlp": models.mlp}
+        names |= {"schedules": schedules, "scale_by_schedule": schedules.scale_by_schedule}
         for module in question.modules:
             found = vars(importlib.import_module(f"course_lib.lectures.{module}"))
             names |= {name: value for name, value in found.items() if not name.startswith("_")}

@@ -1,5 +1,6 @@
-"""Do warm restarts leave the basin they are in, and do they end better than a single cosine?"""
+"""5.8  Folklore on trial: "warm restarts escape local minima". Do they leave the basin, and end better?"""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,33 +10,32 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.functional import cross_entropy
 
-from course_lib.data import Split
-from course_lib.lectures.learning_rate.training import SIZES, WORST, batches_in, handwriting
+from course_lib.data import Split, digits, with_label_noise
 from course_lib.models import mlp
 from course_lib.optim import Transform, chain, sgd
 from course_lib.ranges import Linear, Log, Preview, Progress, experiment, no_preview, no_progress
 from course_lib.results import Floats, Result
 from course_lib.schedules import cosine, scale_by_schedule
-from course_lib.style import BLUE, GREY, LINES, ORANGE
+from course_lib.style import BLUE, GREY, LINES, ORANGE, legend_above
 from course_lib.train import Runs, fit_many
-from course_lib.trials import grid, single_threaded
-from course_lib.trials.compare import Comparison, compare
+from course_lib.trials import Comparison, at_the_end, compare, grid, single_threaded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Weights = dict[str, Tensor]
 
+SIZES, BATCH = (64, 32, 10), 16
 POINTS = 21  # along a line between two networks, both ends included
 
 
 @dataclass(frozen=True)
 class Restarts(Result):
-    """epochs: (cycles * length,) validation loss of the restarted runs, mean over seeds; once: of the single cosine.
+    """epochs, once: (cycles * length,) test loss after each epoch with restarts and in one cosine, mean over seeds.
 
     lines: (cycles - 1, 21, seeds) training loss along the line from the end of one cycle to the end of the next.
     strangers: (21, seeds) along the line between the ends of two seeds. restarted, single: (seeds,) test accuracy.
-    Partial results have fewer cycles, and NaN in `once`, `single`.
+    Partial results have fewer cycles.
     """
 
     epochs: Floats
@@ -61,12 +61,10 @@ class Restarts(Result):
 
     def summary(self) -> str:
         highest = f"{self.barriers.max():.3f}" if self.barriers.size else "not known yet"
-        others = (
-            f"highest barrier between cycles {highest}, between seeds {self.stranger_barriers.mean():.2f} on average"
+        return (
+            f"highest barrier between cycles {highest}, between seeds {self.stranger_barriers.mean():.2f} on average; "
+            f"accuracy {100 * self.gain.mean:+.2f} points: {self.gain.verdict}"
         )
-        if np.isnan(self.single).any():
-            return others
-        return f"{others}; accuracy {100 * self.gain.mean:+.2f} points: {self.gain.verdict}"
 
     def draw(self, figure: "Figure"):
         """Left the test loss by epoch, right the training loss along the lines between ends of cycles and of seeds."""
@@ -74,7 +72,6 @@ class Restarts(Result):
         left.set(xlabel="share of the run", ylabel="test loss (nats)", yscale="log", xlim=(0, 1.03), ylim=(0.05, 2))
         (cycles,) = left.plot([], [], "o-", color=BLUE, ms=3.5, lw=1.3, label="restarts")
         (once,) = left.plot([], [], "s--", color=ORANGE, ms=3.5, lw=1.3, label="a single cosine")
-        left.legend(loc="upper right")
         right.set(xlabel="share of the way from one network to the other", ylabel="training loss (nats)", yscale="log")
         right.set(xlim=(0, 1), ylim=(1e-3, 4))
         (strangers,) = right.plot([], [], color=GREY, lw=1, label="between two seeds")
@@ -82,7 +79,7 @@ class Restarts(Result):
             right.plot([], [], color=c, ls=ls, lw=1, label=f"cycle {i + 1} to {i + 2}")[0]
             for i, (c, ls) in enumerate(LINES[:3])
         ]
-        right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, columnspacing=1)
+        legend_above(figure, [cycles, once, strangers, *paths])
 
         def joined(lines):
             """All seeds of one kind as a single line with gaps."""
@@ -128,40 +125,34 @@ def restarts(
     A share `label_noise` of the training labels is redrawn at random. Each cycle starts where the last one ended:
     that is training under warm_restarts.
     """
-    each, data = range(seed, seed + seeds), handwriting(label_noise)
-    part = data.train
+    data, each, total = with_label_noise(digits(), label_noise), range(seed, seed + seeds), cycles * length
+    per_epoch = math.ceil(len(data.train) / BATCH)
+    whole = grid(_cosine(total * per_epoch), {"lr": [lr]}, each, data, epochs=total, batch=BATCH, part="test")
+    once, single = _mean(whole), at_the_end(whole, 1, "validation_accuracy")[0]
     models: list[nn.Module] = [mlp(SIZES, seed=s) for s in each]
     curves, lines = [], []
-    ends: list[Weights] = []
-    single = once = np.array([])
-    for cycle in progress(range(cycles + 1)):
-        if cycle == cycles:
-            plan = _cosine(batches_in(cycles * length, 16))
-            whole = grid(plan, {"lr": [lr]}, each, data, epochs=cycles * length, batch=16, part="test")
-            once, single = _curve(whole), whole["validation_accuracy"][:, -1].double().numpy()
-            break
-        order = [1000 * cycle + s for s in each]
+    before: Weights = {}
+    for cycle in progress(range(cycles)):
         runs = fit_many(
             models,
             cross_entropy,
-            _cosine(batches_in(length, 16)),
-            part,
+            _cosine(length * per_epoch),
+            data.train,
             data.test,
             hyper={"lr": [lr] * seeds},
-            seeds=order,
+            seeds=[1000 * cycle + s for s in each],
             epochs=length,
-            batch=16,
+            batch=BATCH,
         )
-        models = [runs.model(i) for i in range(seeds)]
-        curves.append(_curve(runs))
-        if ends:
-            lines.append(between(ends[-1], dict(runs.weights), part))
-        ends.append(dict(runs.weights))
-        strangers = between(ends[-1], {name: w.roll(1, 0) for name, w in ends[-1].items()}, part)
-        accuracy, unknown = runs["validation_accuracy"][:, -1].double().numpy(), np.full(seeds, np.nan)
-        known = np.array(lines).reshape(-1, POINTS, seeds)
-        preview(Restarts(np.concatenate(curves), np.full(cycles * length, np.nan), known, strangers, accuracy, unknown))
-    return Restarts(np.concatenate(curves), once, known, strangers, accuracy, single)
+        models, after = [runs.model(i) for i in range(seeds)], dict(runs.weights)
+        curves.append(_mean(runs))
+        if before:
+            lines.append(between(before, after, data.train))
+        strangers = between(after, {name: w.roll(1, 0) for name, w in after.items()}, data.train)
+        restarted, known = at_the_end(runs, 1, "validation_accuracy")[0], np.array(lines).reshape(-1, POINTS, seeds)
+        preview(result := Restarts(np.concatenate(curves), once, known, strangers, restarted, single))
+        before = after
+    return result
 
 
 def _cosine(steps: int):
@@ -171,7 +162,7 @@ def _cosine(steps: int):
     return made
 
 
-def _curve(runs: Runs) -> Floats:
+def _mean(runs: Runs) -> Floats:
     """(epochs,) loss, mean over seeds."""
     return _cut(runs["validation_loss"]).mean(axis=0)
 
@@ -189,4 +180,4 @@ def between(a: Weights, b: Weights, part: Split) -> Floats:
 
 
 def _cut(losses: Tensor) -> Floats:
-    return losses.double().nan_to_num(WORST, WORST).clamp(max=WORST).numpy()
+    return losses.double().nan_to_num(100.0, 100.0).clamp(max=100.0).numpy()

@@ -7,30 +7,12 @@ import pytest
 import torch
 
 from course_lib import schedules
-from course_lib.lectures.learning_rate.plateau import (
-    EPOCHS,
-    FLOOR,
-    LR,
-    PatienceSweep,
-    PlateauRun,
-    after_epoch,
-    patience_sweep,
-    plateau,
-)
-from course_lib.lectures.learning_rate.shapes import (
-    Decay,
-    Gallery,
-    Kind,
-    NoiseFloor,
-    Shape,
-    UnitCurves,
-    _noise,
-    decaying,
-    gallery,
-    noise_floor,
-    unit_curves,
-)
-from course_lib.lectures.learning_rate.warmup import EarlySteps, _drawn, _met, correction, early_steps
+from course_lib.lectures.learning_rate.counting import Kind, UnitCurves, unit_curves
+from course_lib.lectures.learning_rate.gallery import Gallery, Shape, gallery
+from course_lib.lectures.learning_rate.noise_floor import Decay, NoiseFloor, _noise, decaying, noise_floor
+from course_lib.lectures.learning_rate.plateau import EPOCHS, FLOOR, LR, Patience, PlateauRun, after_epoch, plateau
+from course_lib.lectures.learning_rate.warmup import EarlySteps, _met, correction, early_steps
+from course_lib.lectures.learning_rate.warmup import _noise as drawn
 from course_lib.optim import adam, chain, sgd
 from course_lib.ranges import controls_of
 from course_lib.schedules import reduce_on_plateau, scale_by_schedule
@@ -72,30 +54,27 @@ def test_the_noisy_walk_is_the_library_s_sgd_under_its_schedule(decay):
     for t in range(90):
         steps, state = transform.update([0.4 * theta + noise[t]], state, [theta])
         theta = theta + steps[0]
-        assert result.measured[t + 1] == pytest.approx(float(0.4 * (theta**2).mean() / 2), rel=1e-9)
+        assert result.rows["measured"][t + 1] == pytest.approx(float(0.4 * (theta**2).mean() / 2), rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("lr", [0.1, 0.5, 1.5])
 def test_the_walk_settles_on_the_floor_and_decay_goes_below_it(lr, seed):
-    kept = noise_floor("constant", lr, 300, seed=seed)
-    assert kept.floor[0] == pytest.approx(lr / (2 * (2 - lr)))
-    assert kept.predicted[-1] == pytest.approx(kept.floor[0], rel=1e-6)
-    assert kept.measured[-100:].mean() == pytest.approx(kept.floor[0], rel=0.15)
+    kept = noise_floor("constant", lr, 300, seed=seed).rows
+    assert kept["floor"][0] == pytest.approx(lr / (2 * (2 - lr)))
+    assert kept["theory"][-1] == pytest.approx(kept["floor"][0], rel=1e-6)
+    assert kept["measured"][-100:].mean() == pytest.approx(kept["floor"][0], rel=0.15)
     for decay in ("step", "cosine", "linear"):
         result = noise_floor(decay, lr, 300, seed=seed)
-        assert result.measured[-1] == pytest.approx(result.predicted[-1], rel=0.3)
+        assert result.rows["measured"][-1] == pytest.approx(result.rows["theory"][-1], rel=0.3)
         assert result.gain > 5
 
 
 def test_the_loss_follows_the_floor_until_forgetting_takes_longer_than_is_left():
-    result = noise_floor("cosine", 0.5, 200)
-    ratio = result.predicted[20:150] / result.floor[20:150]
-    assert 0.95 < ratio.min() < ratio.max() < 1.3
-    assert result.lag > 100
-    assert noise_floor("constant").lag == pytest.approx(1)
-    parts = [noise_floor("cosine", 0.5, 200, curvature) for curvature in (1.0, 0.5, 0.2, 0.1)]
-    left = [60 + int((r.predicted[60:] > 2 * r.floor[60:]).argmax()) for r in parts]  # the flatter, the earlier
+    ratios = [(r := noise_floor("cosine", 0.5, 200, c).rows)["theory"] / r["floor"] for c in (1.0, 0.5, 0.2, 0.1)]
+    assert 0.95 < ratios[0][20:150].min() < ratios[0][20:150].max() < 1.3
+    assert ratios[0][-1] > 100
+    left = [60 + int((ratio[60:] > 2).argmax()) for ratio in ratios]  # the flatter, the earlier
     assert left == sorted(left, reverse=True)
     assert left[0] - left[-1] > 20
 
@@ -127,55 +106,56 @@ def test_the_three_curves_are_torch_s_schedulers_stepped_rightly_and_wrongly(kin
                 steps.step()
         return seen
 
-    for row, (each_batch, each_epoch) in zip(result.factors, [(0, 1), (1, 0), (0, processes)], strict=True):
+    for row, (each_batch, each_epoch) in zip(result.rows.values(), [(0, 1), (1, 0), (0, processes)], strict=True):
         np.testing.assert_allclose(row, run(each_batch, each_epoch), atol=1e-6)
 
 
 def test_a_cosine_comes_back_and_the_others_are_gone_after_an_epoch_s_worth_of_batches():
-    cosine = unit_curves("cosine")
-    assert cosine.factors[1].mean() == pytest.approx(0.5, abs=0.02)
-    assert np.flatnonzero((cosine.factors[1] > 0.99) & (np.arange(240) > 0)).tolist() == list(range(24, 240, 24))
+    cosine = unit_curves("cosine").rows["per batch"]
+    assert cosine.mean() == pytest.approx(0.5, abs=0.02)
+    assert np.flatnonzero((cosine > 0.99) & (np.arange(240) > 0)).tolist() == list(range(24, 240, 24))
     for kind in ("linear", "step decay", "exponential"):
-        curves = unit_curves(kind)
-        assert curves.gone[1] <= 12 / 20
-        assert curves.gone[0] > 2 * curves.gone[2] > 4 * curves.gone[1]
+        epoch, batch, processes = map(unit_curves(kind).gone, ("per epoch", "per batch", "once for each process"))
+        assert batch <= 12 / 20
+        assert epoch > 2 * processes > 4 * batch
 
 
-@pytest.mark.parametrize(("gradients", "source"), [("noise", _drawn), ("digits", _met)])
+@pytest.mark.parametrize(("gradients", "source"), [("noise", drawn), ("digits", _met)])
 @pytest.mark.parametrize("b2", [0.9, 0.99, 0.999])
 def test_the_sizes_are_those_of_the_library_s_adam(gradients, source, b2):
-    result, g = early_steps(gradients, 15, b2, seed=1), torch.from_numpy(source(1))
+    result, g = early_steps(gradients, 15, b2, seed=1).rows, torch.from_numpy(source(1))
     transform, p = adam(1.0, 0.9, b2), [torch.zeros(g.shape[1], dtype=torch.float64)]
     state = transform.init(p)
     for t in range(60):
         steps, state = transform.update([g[t]], state, p)
         raw = state.mean[0] / (state.square[0].sqrt() + 1e-20)
-        assert result.corrected[t] == pytest.approx(float((steps[0] ** 2).mean().sqrt()), rel=1e-6)
-        assert result.uncorrected[t] == pytest.approx(float((raw**2).mean().sqrt()), rel=0.02)  # eps aside
-        assert result.warmed[t] == pytest.approx(result.corrected[t] * min((t + 1) / 15, 1))
+        assert result["Adam"][t] == pytest.approx(float((steps[0] ** 2).mean().sqrt()), rel=1e-6)
+        assert result["without bias correction"][t] == pytest.approx(float((raw**2).mean().sqrt()), rel=0.02)  # eps
+        assert result["Adam, warm-up"][t] == pytest.approx(result["Adam"][t] * min((t + 1) / 15, 1))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_first_update_is_lr_and_in_noise_later_ones_are_a_quarter_of_it(seed):
     result = early_steps(seed=seed)
-    assert result.corrected[0] == pytest.approx(1, abs=1e-6)
-    assert result.uncorrected[0] == pytest.approx(0.1 / 0.001**0.5, rel=1e-6)
-    np.testing.assert_allclose(result.corrected, result.noise, rtol=0.12)
-    assert result.noise[-1] == pytest.approx((0.1 / 1.9) ** 0.5, rel=0.01)
+    size, noise = result.rows["Adam"], result.rows["theory for pure noise"]
+    assert size[0] == pytest.approx(1, abs=1e-6)
+    assert result.rows["without bias correction"][0] == pytest.approx(0.1 / 0.001**0.5, rel=1e-6)
+    np.testing.assert_allclose(size, noise, rtol=0.12)
+    assert noise[-1] == pytest.approx((0.1 / 1.9) ** 0.5, rel=0.01) == pytest.approx(0.23, abs=0.005)
     place, factor = result.peak
     assert place == 12
     assert factor == pytest.approx(correction(12)) == pytest.approx(6.57, abs=0.01)
-    real = early_steps("digits", seed=seed)
-    assert real.corrected[0] == pytest.approx(1, abs=2e-3)
-    assert 0.25 < real.corrected[-20:].mean() < 0.45
-    assert (real.corrected[5:] > real.noise[5:]).all()  # real gradients agree with each other a little
+    real = early_steps("digits", seed=seed).rows["Adam"]
+    assert real[0] == pytest.approx(1, abs=2e-3)
+    assert 0.25 < real[-20:].mean() < 0.45
+    assert (real[5:] > noise[5:]).all()  # real gradients agree with each other a little
 
 
 @pytest.mark.parametrize("patience", [0, 3, 10])
 @pytest.mark.parametrize("noise", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize("threshold", [1e-4, 0.1])
 def test_the_state_machine_is_the_library_s_and_torch_s(patience, noise, threshold):
-    result = plateau(patience, noise, 0.5, threshold, seed=2)
+    result = plateau(patience, noise, 0.5, threshold, seed=2).rows
     library = reduce_on_plateau(0.5, patience, threshold=threshold, floor=FLOOR / LR)
     state = library.transform.init([])
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=LR)
@@ -183,10 +163,10 @@ def test_the_state_machine_is_the_library_s_and_torch_s(patience, noise, thresho
         optimizer, factor=0.5, patience=patience, threshold=threshold, min_lr=FLOOR
     )
     for epoch in range(1, EPOCHS + 1):
-        state = library.observe(state, float(result.observed[epoch]))
-        oracle.step(float(result.observed[epoch]))
-        assert result.lrs[epoch] == pytest.approx(LR * float(state.scale), rel=1e-12)
-        assert result.lrs[epoch] == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
+        state = library.observe(state, float(result["as it was seen"][epoch]))
+        oracle.step(float(result["as it was seen"][epoch]))
+        assert result["learning rate"][epoch] == pytest.approx(LR * float(state.scale), rel=1e-12)
+        assert result["learning rate"][epoch] == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
 
 
 def test_an_epoch_is_ten_updates_of_the_moment():
@@ -198,14 +178,20 @@ def test_an_epoch_is_ten_updates_of_the_moment():
 
 @pytest.mark.parametrize("seed", [100, 200])
 def test_the_noisier_the_loss_the_more_patience_is_best(seed):
-    quiet, noisy, noisier = (patience_sweep(noise, seed=seed) for noise in (0.0, 0.1, 0.2))
-    assert quiet.best == 0
-    assert 6 < noisy.best < 13 < noisier.best
-    means = noisy.ends.mean(axis=1)
-    assert means[0] > 6 * means.min()
-    assert means[20] > 1.2 * means.min()
-    assert noisy.first[0].mean() < 6 < 60 < noisy.first[20].mean()
-    assert quiet.first[0].mean() > 60
+    def runs(patience, noise):
+        return [plateau(patience, noise, seed=s) for s in range(seed, seed + 20)]
+
+    def ends(noise):
+        return np.array([np.mean([run.end for run in runs(patience, noise)]) for patience in range(21)])
+
+    swept = Patience(np.arange(21), {str(noise): ends(noise) for noise in (0.0, 0.1, 0.2)})
+    assert swept.best("0.0") == 0
+    assert 6 < swept.best("0.1") < 13 < swept.best("0.2")
+    assert swept.rows["0.1"][0] > 6 * swept.rows["0.1"].min()
+    assert swept.rows["0.1"][20] > 1.2 * swept.rows["0.1"].min()
+    assert np.mean([run.reductions[0] for run in runs(0, 0.1)]) < 6
+    assert min(run.reductions[0] if len(run.reductions) else EPOCHS for run in runs(20, 0.1)) > 25
+    assert plateau(0, 0.0).reductions[0] == 93
 
 
 @pytest.mark.parametrize(
@@ -216,7 +202,6 @@ def test_the_noisier_the_loss_the_more_patience_is_best(seed):
         (unit_curves, UnitCurves.draw, [{"kind": k} for k in get_args(Kind)]),
         (early_steps, EarlySteps.draw, [{"gradients": "noise"}, {"gradients": "digits"}, {"warmup_steps": 50}]),
         (plateau, PlateauRun.draw, [{"patience": p} for p in (0, 5, 20)]),
-        (patience_sweep, PatienceSweep.draw, [{"seeds": 4}, {"seeds": 4, "noise": 0.3}]),
     ],
 )
 def test_the_pictures_follow_their_results(experiment, draw, settings):
