@@ -427,10 +427,10 @@ large = on_trial(batch=256)[1]
 # - **Steepest**: with batch 256 between 1.8 and 3.2 times the best loss, whatever the optimizer.
 #
 # Guilty, then, of overclaiming. What the test does find is the upper end: its lowest point lies within a factor of 2 or
-# so, with other seeds of 4, of where the sweep's loss has doubled, and that is worth 100 updates. The best learning rate
-# is somewhere below; how far depends on the optimizer, the batch and the length of *your* run, and "a tenth" is a guess
-# that happens to suit some of them. (Try other batches: the numbers are different.) Use the test to place a sweep, not
-# to replace it.
+# so (of 4 with other seeds) of where the sweep's loss has doubled, and that is worth 100 updates. The best learning
+# rate is somewhere below; how far depends on the optimizer, the batch and the length of *your* run, and "a tenth" is a
+# guess that happens to suit some of them. (Try other batches: the numbers are different.) Use the test to place a
+# sweep, not to replace it.
 
 # %% tags=["check"]
 fifty, longer = (lab.range_curves("SGD", steps=n).suggested["steepest"] for n in (50, 200))

@@ -116,7 +116,7 @@ def test_without_correction_the_best_lr_is_lower_with_a_warm_up_or_without():
     assert abs(raw.compare(*raw.lrs, "loss").mean) < 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_best_lr_grows_linearly_for_sgd_and_with_the_root_for_adam():
     linear = run_and_watch(batch_rule, BatchRule.draw, optimizer="SGD", seed=100)
     slope = linear.slope()
