@@ -25,12 +25,6 @@ EXPERIMENTS = {
     "adaptive_cycle.verdicts": "adaptive.counterexample_map",
     "adaptive_rare.rare": "adaptive.rare_features",
     "gradient_descent.walk": "gradient_descent.trajectory",
-<<<<<<< HEAD
-    "learning_rate_digits.unit_cost": "learning_rate.miscounted_schedule",
-    "learning_rate_warmup.warmup_worth": "learning_rate.warmup_gain",
-=======
-    "momentum_noise.worth": "momentum.momentum_gain",
->>>>>>> b31fb22 (Lecture 05: counting, warm-up, patience, the finder's trial and the horizons are sweeps in sight; curves where curves do, a file each section)
 }
 MISTAKES = {  # (check, name then) -> name now
     ("check_adagrad_step", "no root"): "missing root",
@@ -42,15 +36,12 @@ SWEEPS = {
     "no_tuning",
     "generalization",
     "decay_worth",
-<<<<<<< HEAD
     "worth",
-=======
     "unit_cost",
     "warmup_worth",
     "patience_sweep",
     "finder_trial",
     "horizons",
->>>>>>> b31fb22 (Lecture 05: counting, warm-up, patience, the finder's trial and the horizons are sweeps in sight; curves where curves do, a file each section)
 }  # calls of tune in the notebooks now
 
 
