@@ -8,7 +8,7 @@ import jupytext
 from nbformat import NotebookNode
 
 SOURCES = Path("notebooks/source")
-TAGS = {"predict", "build", "run", "claim", "check", "exercise", "exercise-check", "needed", "raises-exception"}
+TAGS = {"predict", "build", "run", "claim", "exercise", "exercise-check", "needed", "raises-exception"}
 """`needed`: an exercise uses what the cell defines. `check` is the old name of `claim`."""
 MARKS = {"exercise": "SOLUTION", "exercise-check": "HIDDEN TESTS"}
 CELL = re.compile(r"# %%(?P<markdown> \[markdown\])?(?: tags=(?P<tags>\[.*\]))?\s*")
@@ -54,7 +54,7 @@ def check_markers(path: Path, text: str) -> None:
             if not marker:
                 raise SourceError(
                     f"{path}:{number}: a cell begins with `# %%` or `# %% [markdown]`, then perhaps "
-                    f'` tags=["check"]`, got `{line}`'
+                    f'` tags=["claim"]`, got `{line}`'
                 )
             markdown = bool(marker["markdown"])
             check_tags(path, number, marker["tags"])
@@ -70,7 +70,7 @@ def check_tags(path: Path, number: int, written: str | None) -> None:
     try:
         tags = json.loads(written or "[]")
     except json.JSONDecodeError:
-        raise SourceError(f'{path}:{number}: tags are written like tags=["check"], got tags={written}') from None
+        raise SourceError(f'{path}:{number}: tags are written like tags=["claim"], got tags={written}') from None
     for tag in tags:
         if tag not in TAGS:
             raise SourceError(f"{path}:{number}: a tag is one of {', '.join(sorted(TAGS))}, got {tag!r}")

@@ -88,7 +88,7 @@ explore(lab.expression_graph)
 # Values are computed from left to right, gradients from right to left, hence *reverse mode*; in networks it is called
 # backpropagation. It answers for all inputs in one sweep.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 slopes = lab.expression_graph("a*b + c", a=2.0, b=-1.5, c=0.5).grads()
 claim("the graph's gradients are those of `Number`", slopes == {"a": a.grad, "b": b.grad, "c": c.grad})
 flat = lab.expression_graph("tanh(a*b + c)", a=2.0, b=-1.5, c=0.5).grads()["c"]
@@ -129,7 +129,7 @@ x.grad, len(y.ancestry())
 # parents, so the order of creation, reversed, obeys it: `backward` is two short loops in
 # `course_lib/autograd/scalar.py`.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 twice = lab.expression_graph("a*a + a*b", a=2.0, b=-1.5).grads()
 claim("a, used three times, gets the sum of three shares", twice == {"a": 2.5, "b": 2.0})
 claim("61 nodes, and 2^60 paths through them", (len(y.ancestry()), x.grad) == (61, 2.0**60))
@@ -152,7 +152,7 @@ agreement.summary()
 # Not zero: the two add and multiply in a different order in places, and float64, with its 16 digits, rounds each result
 # to about $10^{-16}$ of itself. But nothing like $10^{-8}$ either. A wrong derivative would show in the first digit.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 worst = max(lab.torch_agreement(50, seed=seed).worst for seed in range(4))
 claim("on 200 more graphs the engine agrees with torch to rounding", worst, below=1e-10)
 
@@ -190,7 +190,7 @@ explore(lab.difference_error)
 # Switch `dtype`, and see why gradients are checked in float64: in float32 a correct gradient and one that is wrong by
 # a part in a hundred thousand look the same.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 curve, coarse = (lab.difference_error("exp", dtype) for dtype in ("float64", "float32"))
 claim("the best h is near eps^(1/3)", curve.best_step / curve.eps ** (1 / 3), above=0.25, below=4)
 claim("in float32 as well", coarse.best_step / coarse.eps ** (1 / 3), above=0.25, below=4)
@@ -254,7 +254,7 @@ points = torch.linspace(-1, 1, 5, dtype=torch.float64, requires_grad=True)
 found = {f: torch.autograd.gradcheck(f, points, raise_exception=False) for f in (Cube.apply, torch.tanh)}
 zero.grad, list(found.values())
 
-# %% tags=["check"]
+# %% tags=["claim"]
 claim("at the kink the check sees half of the slope", np.abs(kink.errors - 0.5).max(), below=1e-6)
 claim("`where` lets NaN through on 101 of 201 points", lab.where_trap().nans == 101)
 claim("a guard inside stops every one", lab.where_trap(guarded=True).nans == 0)
@@ -291,7 +291,7 @@ explore(lab.gradient_cost)
 # training is almost always the first case. The bill that reverse mode does send is memory: everything must be kept
 # until the way back. Section 1.11 returns to that.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 cost = lab.gradient_cost("network", 32)
 claim("in reverse at most five times the function", (cost.reverse / cost.plain).max(), below=5.2)
 claim("forward two to four times for each input", cost.forward_ratio, above=60, below=130)
@@ -329,7 +329,7 @@ bias.grad, engines.summary()
 # The arithmetic is the same; what is saved is Python, and `make bench` measures how much on your machine. The same
 # check as before, central differences, works for arrays: `gradient_gaps` changes every entry in turn.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 inputs = np.random.default_rng(0).normal(size=(2, 3, 3))
 gaps = gradient_gaps(lambda a, b: ((a @ b).tanh() + b[0]).sum(), inputs)
 claim("the array engine passes a gradient check", max(gaps), below=1e-7)
@@ -363,7 +363,7 @@ explore(lab.chain_shrinkage)
 # with a weight of 2 it doubles it in each layer, the opposite trouble. Lecture 6 chooses weights so that neither
 # happens.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 sigmoid = lab.chain_shrinkage("sigmoid", depth=20)
 claim("no sigmoid passes on more than a quarter", sigmoid.ratios.max(), below=0.2501)
 claim("even with weights of 4 little arrives", lab.chain_shrinkage("sigmoid", depth=20, weight=4.0).total, below=1e-5)
@@ -392,7 +392,7 @@ explore(lab.digits_training)
 # about a digit. That is looking, not choosing: an `lr` picked for its accuracy on the test images would spoil them as
 # a test. torch would give the same gradients; it adds speed on large arrays, GPUs, and many more operations.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 runs = [lab.digits_training(seed=seed) for seed in range(3)]
 claim("three runs read the digits", min(run.accuracy for run in runs), above=0.94)
 claim("untrained they guess", max(run.test[0] for run in runs), below=0.35)
@@ -426,7 +426,7 @@ explore(lab.repeated_backward)
 # entry $\binom{k + n - 1}{n}$ of Pascal's triangle. After two calls that is $n + 1$, so a short test with one operation
 # sees the innocent 2. Doubling is not a bug; *more than* doubling is.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 after = lab.repeated_backward(calls=4, depth=3)
 counts = [round(float(kept[-1]), 6) for kept in (after.engine, after.torch, after.kept)]
 claim("four calls: 4, 4, and 20 where inner gradients are kept", counts == [4, 4, 20])
@@ -456,7 +456,7 @@ explore(lab.checkpoint_memory)
 # forward pass, whatever $s$: every layer is computed twice. If a pass backward costs about twice a pass forward, that
 # is a third more compute, for a third as much memory with 36 layers, a sixth with 144.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 counted = lab.checkpoint_memory(36, 6)
 claim("with 6 segments of 6 layers 12 outputs are alive", counted.peak.min() == counted.peak[counted.at] == 12)
 claim("each layer is evaluated twice", counted.evaluations[counted.at] == 72)

@@ -63,7 +63,7 @@ explore(lab.bowl)
 # It is not a rule of thumb. One part in a thousand below it the run converges, one part in a thousand above it
 # leaves.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 below, above = (lab.bowl(lr=share * 2 / 10, kappa=10.0, steps=100) for share in (0.99, 1.01))
 claim("1 % below the threshold the run converges", not below.diverges)
 claim("1 % above it diverges", above.diverges)
@@ -101,7 +101,7 @@ explore(lab.contraction)
 # the other four go on converging while the loss goes to infinity. A run that diverges is usually a run in which
 # *one direction* diverges.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 five = lab.contraction(lr=1.0, kappa=30.0)
 gap = np.abs(five.measured - five.factors).max()
 claim("each direction shrinks by |1 - lr lambda|", gap, below=1e-5)
@@ -145,7 +145,7 @@ lab.iterations()
 # has hardly a bound. (A curvature of exactly 0 needs no progress; what hurts is the spread of the others, along the
 # gradient.) What can be done about it is the subject of lectures 3, 4 and 7.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 sweep, growth = lab.step_sweep(), lab.iterations()
 claim("the best learning rate is 2 / (smallest + largest)", sweep.best[0], near=sweep.best_predicted[0], within=0.012)
 claim("steps grow like kappa", growth.slope, near=1, within=0.04)
@@ -180,7 +180,7 @@ explore(lab.trajectory)
 # starts in and is not slow on the plain; one fixed number cannot be both. That is one of two reasons for schedules
 # (lecture 5); the other comes next.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 saddle = lab.trajectory("saddle", lr=0.02)
 waiting = np.sum(abs(saddle.gap - 0.25) < 0.01)  # the saddle point is 1/4 above the minima
 claim("the run waits at the saddle for some 130 steps", waiting, near=130, within=25)
@@ -217,7 +217,7 @@ explore(lab.noise_ball)
 # far away, small at the end. And at $\eta = 2/\lambda$ the formula divides by zero, which is the threshold of 2.1
 # again.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 cloud, half, four = lab.noise_ball(), lab.noise_ball(lr=0.15), lab.noise_ball(batch=16)
 claim("the ball is as large as theory says", cloud.measured / cloud.predicted, near=1, within=0.1)
 claim("half the learning rate, less than half the ball", half.measured / cloud.measured, above=0.35, below=0.55)
@@ -262,7 +262,7 @@ drawn
 # epoch and others come twice; with a shuffle each has its turn, and what one batch pulls too far the others of
 # the epoch pull back.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 claim("the error falls as 1 / B", variance.slope, near=-1, within=0.06)
 kept = variance.distinct[-1] / variance.independent[-1]
 claim("without replacement about half is left at B = 512", kept, above=0.3, below=0.75)
@@ -333,7 +333,7 @@ sweep
 # the way to the target, is near 210. The derivation supposed one curvature and one best step after the other, so a
 # factor of two between them would be no surprise. The noise scale could be measured without racing a single network.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 fewest, critical = sweep.fit
 claim("the noise scale grows many times over during training", scale.growth, above=15)
 claim("the critical batch is of the noise scale's size", critical / sweep.noise_scale, above=0.4, below=1.6)
@@ -369,7 +369,7 @@ scaling
 # the noise scale a larger batch has hardly any noise left to remove, so it earns no larger $\eta$. Scale linearly while
 # the batch is well below the noise scale; beyond it, tune again.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 scaled, fixed = scaling.scaled / scaling.scaled[0], scaling.fixed / scaling.fixed[0]
 claim("with lr scaled the loss at batch 64 is that of batch 1", scaled[6], below=2)
 claim("at batch 512 it is not", scaled[9], above=10)
@@ -404,7 +404,7 @@ explore(lab.landscape)
 # (Dinh et al. 2017). And a plane is two random directions out of thousands: it shows the typical direction, almost
 # never the sharpest one, which section 2.11 will ask about.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 plain, same = lab.landscape(), lab.landscape(rescale=5.0)
 claim("normalized, the picture does not move", np.abs(same.losses / plain.losses - 1).max(), below=0.01)
 raw, sharper = lab.landscape(normalized=False), lab.landscape(rescale=5.0, normalized=False)
@@ -443,7 +443,7 @@ epochs, steps = (compare(small.accuracy["batch 8"], other.accuracy["batch 128"])
 # The sentence holds when epochs are what you pay for, on this network and these data. Hoffer et al. (2017) found the
 # same on larger ones: trained longer, large batches caught up (with an adapted learning rate and Ghost BatchNorm).
 
-# %% tags=["check"]
+# %% tags=["claim"]
 claim("at equal epochs batch 8 is ahead, by a point at most", epochs.mean, above=0, below=0.015)
 claim("at equal steps its lead is gone", steps.mean, above=-0.012, below=0.003)
 
@@ -487,7 +487,7 @@ explore(lab.edge_of_stability)
 # trains networks. (With minibatches the sharpness settles below $2/\eta$: Andreyev and Beneventano 2024.) And a small
 # $\eta$, 0.2 here, keeps the loss falling at every step, but takes you to a sharper place.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 run, slow = lab.edge_of_stability(lr=0.5, steps=800), lab.edge_of_stability(lr=0.2)
 late = run.sharpness[run.moments >= 300] / run.threshold
 claim("the sharpness passes 2 / lr", run.peak[1] / run.threshold, above=1.15)

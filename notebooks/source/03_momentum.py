@@ -60,7 +60,7 @@ explore(lab.contraction)
 # beyond 3.8 it diverges. (Near both borders of the complex region the curve lies above its dashed line: there the two
 # eigenvalues nearly coincide, a *double root*, and such a pair decays like $t \cdot$ factor$^t$ for a while.)
 
-# %% tags=["check"]
+# %% tags=["claim"]
 tiny, slow, fast = (lab.contraction(lr=lr, beta=0.9) for lr in (0.001, 0.01, 0.1))
 claim("a complex pair leaves sqrt(beta) a step, whatever lr is", fast.rate - slow.rate, near=0, within=1e-9)
 claim("with a tiny lr there is no oscillation", tiny.crossings == 0 < slow.crossings < fast.crossings)
@@ -101,7 +101,7 @@ explore(lab.phase)
 # $\eta\lambda$ between 0.0026 and 3.8, be it flat or steep, a range of curvatures of more than 1400. That is what a
 # ravine needs.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 claim("measured contraction factors are theory's over the whole plane", lab.phase().error, below=0.03)
 inside, outside = lab.phase(0.99 * 3.8, 0.9).rate, lab.phase(1.01 * 3.8, 0.9).rate
 claim("1 % inside 2 (1 + beta) it converges", inside, below=1)
@@ -147,7 +147,7 @@ steps
 # below $\kappa \approx 38$ plain descent at its own best is faster. (With `method` at Nesterov the cross is the usual
 # setting of 3.5, which is not the best one for bowls.)
 
-# %% tags=["check"]
+# %% tags=["claim"]
 best, predicted = lab.tuning().best, lab.tuning().predicted
 claim("the fastest of 12000 settings is Polyak's", np.abs(np.subtract(best, predicted)[1:]).max(), below=0.04)
 claim("steps grow like sqrt(kappa)", steps.slope("heavy ball"), above=0.48, below=0.62)
@@ -200,7 +200,7 @@ late
 # it is already old. Nothing crashes, no loss is NaN at a small learning rate, and the code looks right. The
 # diagram shows it at a glance. (The same delay comes back in lecture 15, when workers send gradients late.)
 
-# %% tags=["check"]
+# %% tags=["claim"]
 claim("an average of gradients is heavy ball at eta (1 - beta)", average.behaves_as == "heavy ball at eta (1 - beta)")
 claim("`stale` is none of the methods it knows", late.behaves_as is None)
 claim("it loses a third of the plane", average.stable - late.stable, above=0.2)
@@ -245,7 +245,7 @@ explore(lab.two_forms)
 # to a thousandth at $\kappa = 1000$, it is 255 steps instead of 189: heavy ball has a double root at the steep end too,
 # where its error falls like $2t\,r^t$, and that costs it part of its lead.) So why should anyone want it?
 
-# %% tags=["check"]
+# %% tags=["claim"]
 forms = lab.two_forms()
 claim("the two forms are one iteration", forms.apart.max(), below=1e-11)
 claim("but at different points", forms.between.max(), above=0.1)
@@ -288,7 +288,7 @@ explore(lab.cycle)
 # *quadratics*, its best point lies in a corner of the stable region, and a corner found for one kind of function is
 # a bad place to be on another.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 starts = [lab.cycle(float(x)) for x in np.linspace(-4, 4, 81)]
 caught = sum(run.cycles for run in starts)
 claim("about one start in eight is caught", caught / len(starts), above=0.05, below=0.2)
@@ -325,7 +325,7 @@ explore(lab.conventions)
 # Change $\beta$ in a sweep and you change the effective learning rate with it. Hold $\eta/(1-\beta)$ fixed, or you
 # compare learning rates and call it momentum.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 ways = lab.conventions()
 same, parted = ways.apart
 claim("until lr changes the two are one iteration", same, below=1e-11)
@@ -371,7 +371,7 @@ valley
 # $\kappa$ is 20, and 3.3 said what that means. (Add `noise`, and the order begins to depend on the seed. That is the
 # next section.)
 
-# %% tags=["check"]
+# %% tags=["claim"]
 straight, turned = (lab.lr_sweep(name).best("RMSProp")[1] for name in ("ravine", "turned ravine"))
 claim("RMSProp's win is the axes': turned, it ends far higher", np.log10(turned / straight), above=20)
 claim("momentum beats SGD in the valley", valley.best("SGD")[1] / valley.best("momentum")[1], above=20)
@@ -417,7 +417,7 @@ smooth
 # So the sentence is true of the path, false of the loss curve, and the opposite of true for whoever forgets
 # $1/(1-\beta)$.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 jumps, rises = smooth.against_plain("jumps", 1), smooth.against_plain("rises", 1)
 claim("at one effective lr the jumps differ by little", jumps.largest / smooth.jumps[0].mean(), below=0.2)
 claim("plain SGD raises the training loss more often", rises.margin, above=0.5)
@@ -472,7 +472,7 @@ large
 # still helps. It costs one buffer and did no harm here, which is a good reason to leave it on and a poor one to believe
 # in it.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 claim("with batches of 8 momentum brings little", small.gain, near=1.1, within=0.3)
 claim("with batches of 256 its loss is a fraction", large.gain, above=2)
 early = np.abs(large.rows["plain"][:3] / large.rows["momentum"][:3] - 1).max()

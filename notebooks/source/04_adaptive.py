@@ -56,7 +56,7 @@ explore(lab.rare_features)
 # Adam remembers for 1000 steps, longer than the gap, and at 0.22 it is ahead of RMSProp.) Move `rarest` up to 0.3
 # and the lead is gone: with no rare features there is nothing to win.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 rare, level = lab.rare_features(), lab.rare_features(rarest=0.3)
 claim("SGD leaves more error in the rare weights than AdaGrad", rare.against("SGD", "AdaGrad").margin, above=0.5)
 claim("so does RMSProp, which forgets", rare.against("RMSProp", "AdaGrad").margin, above=0.5)
@@ -90,7 +90,7 @@ explore(lab.memory)
 # wants (steps must shrink); for a network, whose gradients at the start say little about those at the end, it seldom
 # is.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 burst = lab.memory()
 claim("RMSProp is back after about 93 steps", burst.recovers("RMSProp"), near=93, within=4)
 claim("AdaDelta after about 238", burst.recovers("AdaDelta"), near=238, within=8)
@@ -137,7 +137,7 @@ explore(lab.first_steps)
 # same $6.57\,\eta$. (No sequence of gradients brings them above $7.27\,\eta$.) Bias correction is for the start, not
 # for a sudden rise.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 start = lab.first_steps()
 claim("the first step is lr", start.adam[0], near=1, within=1e-4)
 claim("without the correction steps stay twice too long for 287", start.steps_above(2), near=287, within=3)
@@ -172,7 +172,7 @@ explore(lab.rescaled)
 #
 # What Adam does not survive is a rotation (3.8): it scales *axes*.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 units = lab.rescaled()
 claim("Adam's end is the same over ten decades of c", units.spread("Adam", 1e-4, 1e6), below=1.01)
 claim("SGD works up to c of about 1", units.works("SGD")[1], above=0.5, below=2.0)
@@ -203,7 +203,7 @@ explore(lab.digits_race)
 #
 # Who ends lowest here depends on the seed, and one seed settles nothing. 4.10 and 4.11 do it properly.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 race = lab.digits_race()
 adaptive = ("AdaGrad", "RMSProp", "Adam")
 claim("momentum's effective learning rates differ twofold or so", race.spread("momentum"), below=4)
@@ -251,7 +251,7 @@ explore(lab.shrinkage)
 # In `torch.optim`, `weight_decay` means L2 in `Adam`, unless it is told `decoupled_weight_decay=True`, and the other
 # thing in `AdamW`. A value of 0.01, copied from one to the other, is a different experiment.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 lost = lab.shrinkage()
 claim("L2 inside Adam takes 1 / root of a weight: the slope is -1", lost.slope, near=-1, within=0.05)
 claim("AdamW takes the same share of every weight", np.ptp(lost.decoupled) / lost.lr / lost.decay, below=0.05)
@@ -295,7 +295,7 @@ explore(lab.adam_counterexample)
 # this learning rate, around $-0.6$ at the end. The usual $\beta_2$ is large, so it takes very rare gradients to catch
 # Adam. But a $\beta_2$ lowered "to adapt faster" moves toward this picture.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 paths = lab.adam_counterexample().paths
 claim("Adam goes to the worst point", paths["Adam"][-1], above=0.9)
 claim("AMSGrad to the best", paths["AMSGrad"][-1], below=-0.9)
@@ -345,7 +345,7 @@ explore(lab.early_steps)
 # 0.24. But look at the five steps before, and drag `scale` to 1000: they are SGD's, in SGD's units. With gradients of
 # size 1000 RAdam's first step is nearly a thousand times $\eta$.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 kept, noise = lab.state_bytes(), lab.early_steps(signal=0.0)
 names = ("SGD", "momentum", "Lion", "Adam", "AMSGrad")
 claim("bytes a parameter: 0, 4, 4, 8, 12", [kept.per_parameter(name) for name in names] == [0, 4, 4, 8, 12])
@@ -388,7 +388,7 @@ lab.check_adam(mine)
 # Asked whether it is an AdamW, the suite names two mistakes at once: the decay, too, is in the wrong place. torch's
 # `Adam` is an Adam and not an AdamW either, for the one reason of 4.6.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 claim("your line is named", lab.check_adam(mine).mistake == "eps inside the root")
 claim("torch's Adam is an Adam", lab.check_adam(torch.optim.Adam).passed)
 claim("and no AdamW", lab.check_adamw(torch.optim.Adam).mistake == "coupled decay")
@@ -438,7 +438,7 @@ lost = {(n, name): (trials[name].accuracy[n] - carried[name].accuracy[n]).mean()
 # and length of run, and rescaling will not undo it. (Width may: Yang et al. 2022.) That is worth much, and it is not
 # "needs no tuning".
 
-# %% tags=["check"]
+# %% tags=["claim"]
 costs = [trial.compare("Adam", "Adam at 0.001").mean for trial in trials.values()]
 claim("the default costs points on every task", min(costs), above=0.08)
 scaled = trials["digits, loss x 100"]
@@ -477,7 +477,7 @@ shapes_trial
 #
 # What is certain is how it gets confirmed too easily: tune SGD, take Adam at 0.001, and you have your result.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 leads = [trial.compare("SGD", "Adam").mean for trial in (digits_trial, shapes_trial)]
 claim("on the digits Adam is ahead, by less than two points", -leads[0], above=0, below=0.02)
 claim("on MNIST-1D SGD is ahead, by a few", leads[1], above=0.01, below=0.08)
@@ -540,7 +540,7 @@ network
 # rates and nothing else. In large language models Muon and SOAP save steps at equal loss by their authors' account;
 # a benchmark that tunes all alike finds smaller gains than claimed (Wen et al. 2025).
 
-# %% tags=["check"]
+# %% tags=["claim"]
 claim("Adam minds the turn", matrix.loses("Adam"), above=50)
 claim("Shampoo does not", matrix.loses("Shampoo"), near=1, within=0.1)
 ratio = {name: np.exp(np.log(row / network.loss["Adam"]).mean()) for name, row in network.loss.items()}

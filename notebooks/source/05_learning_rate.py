@@ -63,7 +63,7 @@ def scheduled(make, schedule):
 warmed = schedules.join(schedules.warmup(20), schedules.cosine(180), at=20)
 [round(warmed(t), 3) for t in (0, 10, 20, 110, 199)]
 
-# %% tags=["check"]
+# %% tags=["claim"]
 cosine, line = (lab.gallery(shape, warmup_steps=0) for shape in ("cosine", "polynomial"))
 claim("a cosine walks half as far as a constant", cosine.area, near=0.5, within=0.02)
 claim("so does a straight line", line.area, near=0.5, within=0.02)
@@ -125,7 +125,7 @@ clean
 # examples vanish, and the floor with them. But eight seeds cannot tell, which is less than having shown that decay is
 # worth nothing there.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 ground = lab.noise_floor()
 below_floor = ground.rows["floor"][0] / ground.rows["theory"][-1]
 claim("by theory decay ends 18 times below the first floor", below_floor, near=18, within=1.5)
@@ -188,7 +188,7 @@ four_cost = {kind: compare(meant, four) for kind, (meant, _, four) in ends.items
 # on this problem is not found on this problem. So do not judge a schedule by the loss: **plot the learning rate that
 # the optimizer used**, at every update.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 points = {kind: cost.mean for kind, cost in batch_cost.items()}
 claim("stepped per batch, three of four lose 15 points and more", sorted(points.values())[1], above=12)
 claim("the cosine comes back, and hides it", batch_cost["cosine"].largest, below=1.5)
@@ -259,7 +259,7 @@ deep
 # al. 2017), any start with a large curvature (Gilmer et al. 2022). There the gain is that the run survives at all, or
 # survives a higher peak. Where it would have survived anyway, as here, you pay for insurance.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 early = lab.early_steps()
 claim("uncorrected, the worst is 6.57 times too long", early.peak[1], near=6.57, within=0.05)
 claim("a warm-up costs at learning rates below the best", -gain[:4].max(), above=0.005)
@@ -303,7 +303,7 @@ root
 # curvature sets the limit, as in 2.8; at 128 the rule asks for more than twice that, and the loss explodes. Adam's rule
 # holds to the end of the picture. Scaling too little costs some loss; scaling too much costs the run.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 claim("SGD's best learning rate grows like the batch", linear.slope().mean, near=0.9, within=0.25)
 claim("Adam's like its root", root.slope().mean, near=0.5, within=0.12)
 claim("at batch 128 the linear rule breaks", np.log10(linear.followed[4]), above=1)
@@ -356,7 +356,7 @@ sweep
 # So patience is not a matter of taste: it has to outlast the luck of one observation, and the threshold has to say how
 # much progress counts as some. Or decide beforehand, by a schedule that does not look.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 ten = sweep.rows["error 10%"]
 claim("without patience the loss stays eight times higher", ten[0] / ten[9], above=5)
 claim("too much patience costs too", ten[20] / ten[9], above=1.15)
@@ -432,7 +432,7 @@ large = on_trial(batch=256)[1]
 # guess that happens to suit some of them. (Try other batches: the numbers are different.) Use the test to place a
 # sweep, not to replace it.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 fifty, longer = (lab.range_curves("SGD", steps=n).suggested["steepest"] for n in (50, 200))
 claim("a longer test suggests several times less", np.exp(np.log(fifty / longer).mean()), above=4, below=12)
 plain = [costs["SGD", rule] for costs in (small, large) for rule in ("steepest", "minimum / 10")]
@@ -480,7 +480,7 @@ kicked
 # one valley; a barrier on it would not prove the opposite, since there may be a way around. What restarts do give is a
 # usable network at the end of every cycle, and 5.9 has a cheaper way to that.
 
-# %% tags=["check"]
+# %% tags=["claim"]
 claim("between the ends of two cycles there is no barrier", kicked.barriers.max(), below=0.01)
 claim("between two seeds there is", kicked.stranger_barriers.min(), above=0.05)
 claim("and one cosine does as well", kicked.gain.largest, below=0.012)
@@ -542,7 +542,7 @@ over = {
 # So the shape of the decay hardly matters here, as long as there is one. What the averaging does is the same thing by
 # other means: the mean of a cloud of points lies closer to its center than nearly all of them (2.5).
 
-# %% tags=["check"]
+# %% tags=["claim"]
 claim("a constant learning rate pays at every horizon", min(over["constant"]), above=1.07)
 free = max(over["stable"] + over["averaged"])
 claim("plans that know no horizon lose next to nothing to the cosine", free, below=1.1)

@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 
 from tools.source import tags_of, where
 
-CLAIMS = {"claim", "check"}
+CLAIMS = {"claim"}
 
 
 @dataclass(frozen=True)
