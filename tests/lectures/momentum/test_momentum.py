@@ -355,6 +355,16 @@ def test_momentum_is_worth_little_with_small_batches_and_much_with_large_ones(se
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("seed", [8, 100])
+def test_on_held_out_images_momentum_s_lead_with_large_batches_is_gone(seed):
+    for batch, epochs, low, high in ((8, 1, -0.01, 0.04), (256, 28, -0.03, -0.01)):
+        how = {"model": tanh_mlp, "batch": batch, "epochs": epochs, "part": "test"}
+        runs = [grid(make, {"lr": EFFECTIVE}, range(seed, seed + 8), digits(), **how) for make in BOTH.values()]
+        plain, momentum = (at_the_end(r, 10).mean(axis=1).min() for r in runs)
+        assert low < plain - momentum < high
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [0, 100])
 def test_the_lower_training_loss_is_not_a_higher_test_accuracy(seed):
     how = {"model": tanh_mlp, "batch": 256, "epochs": 28}
