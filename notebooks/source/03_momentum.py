@@ -466,7 +466,7 @@ large
 #
 # All this is training loss. On held-out images momentum's lead with large batches is gone. Each at the learning rate
 # with its lowest mean test loss, momentum's is the higher one with batches of 256, by about 0.02 of 0.1; with batches
-# of 8 it is lower by less than 0.04 of 0.2. (Choice and comparison share images and seeds.) With learning rates chosen
+# of 8 the two are within 0.04, at about 0.2. (Choice and comparison share images and seeds.) With learning rates chosen
 # on other images, the two are within two points of each other in test accuracy: what momentum brought here was speed.
 #
 # That is what a remedy for curvature looks like: plain descent with steps so long overshoots in the steep directions
